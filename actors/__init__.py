@@ -1,0 +1,1 @@
+"""Who acts: one actor a file."""

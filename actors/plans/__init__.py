@@ -1,0 +1,1 @@
+"""What actors decide: pure functions of (state, event, now) to (state, effects)."""

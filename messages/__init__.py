@@ -1,0 +1,1 @@
+"""What is said: one schema a kind, versioned; no behaviour."""

@@ -1,0 +1,1 @@
+"""What is remembered: durable records, one file a noun; no decisions."""
