@@ -1,0 +1,23 @@
+"""The two clocks of the house, read at the edges only and handed to plans as `Now`."""
+
+import time
+
+from actors.plans.effects import Now
+
+# Linux counts suspended time in CLOCK_BOOTTIME; elsewhere the monotonic clock is shared by processes too.
+_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def boot_ms() -> int:
+    """Milliseconds since boot, the same in every process of this machine."""
+    return time.clock_gettime_ns(_BOOT) // 1_000_000
+
+
+def wall_ms() -> int:
+    """Milliseconds since the epoch, for people and for Telegram."""
+    return time.time_ns() // 1_000_000
+
+
+def system_now() -> Now:
+    """The present instant on both clocks."""
+    return Now(wall=wall_ms(), boot=boot_ms())

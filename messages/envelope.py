@@ -1,0 +1,84 @@
+"""The envelope around every message between actors: who says what to which incarnation, until when."""
+
+import dataclasses
+from typing import Any
+
+from marshmallow import RAISE, Schema, ValidationError, fields, validate
+
+from messages.kind import MessageInvalid, dump_body, load_body
+
+
+class ReceiverSchema(Schema):
+    """The actor meant: its key in the tree and which of its incarnations."""
+
+    class Meta:
+        unknown = RAISE
+
+    key = fields.String(required=True, validate=validate.Length(1, 300))
+    incarnation = fields.Integer(required=True, strict=True)
+
+
+class EnvelopeSchema(Schema):
+    """The plain form of an envelope."""
+
+    class Meta:
+        unknown = RAISE
+
+    kind = fields.String(required=True)
+    version = fields.Integer(required=True, strict=True)
+    message_id = fields.String(required=True, validate=validate.Length(1, 600))
+    in_reply_to = fields.String(required=True, allow_none=True)
+    to = fields.Nested(ReceiverSchema, required=True)
+    deadline = fields.Integer(required=True, strict=True, allow_none=True)
+    body = fields.Dict(keys=fields.String(), required=True)
+
+
+_ENVELOPE = EnvelopeSchema()
+
+ANY_INCARNATION = 0
+"""The incarnation of a receiver that has not been configured yet."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Envelope:
+    """A loaded envelope: `body` is a dataclass of the catalogue, `deadline` boot-clock milliseconds."""
+
+    body: Any
+    message_id: str
+    key: str
+    incarnation: int = ANY_INCARNATION
+    in_reply_to: str | None = None
+    deadline: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the body."""
+        return self.body.KIND
+
+    def dump(self) -> dict[str, Any]:
+        """The plain dict that travels; raises MessageInvalid when the body does not fit its schema."""
+        return {
+            "kind": self.body.KIND,
+            "version": self.body.VERSION,
+            "message_id": self.message_id,
+            "in_reply_to": self.in_reply_to,
+            "to": {"key": self.key, "incarnation": self.incarnation},
+            "deadline": self.deadline,
+            "body": dump_body(self.body),
+        }
+
+
+def load_envelope(plain: Any) -> Envelope:
+    """Load what arrived; raises MessageInvalid naming what does not fit."""
+    try:
+        loaded = _ENVELOPE.load(plain)
+    except ValidationError as invalid:
+        raise MessageInvalid(f"envelope: {invalid.normalized_messages()}") from None
+    return Envelope(
+        body=load_body(loaded["kind"], loaded["version"], loaded["body"]),
+        message_id=loaded["message_id"],
+        key=loaded["to"]["key"],
+        incarnation=loaded["to"]["incarnation"],
+        in_reply_to=loaded["in_reply_to"],
+        deadline=loaded["deadline"],
+    )

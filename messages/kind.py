@@ -1,0 +1,75 @@
+"""How a kind of message is declared: one frozen dataclass and its marshmallow schema, together.
+
+A field is declared with `said(<marshmallow field>, <what it means>)`; the decorator
+`message(kind, version)` builds the schema from these and enters the class in the catalogue. A body is
+validated when it is loaded and when it is dumped: marshmallow's own `dump` does not validate.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from marshmallow import RAISE, Schema, ValidationError, fields
+
+T = TypeVar("T")
+
+CATALOGUE: dict[tuple[str, int], type] = {}
+"""Every declared class by (kind, version)."""
+
+
+class MessageInvalid(ValueError):
+    """A message does not fit the schema of its kind."""
+
+
+def said(field: fields.Field, meaning: str, default: Any = dataclasses.MISSING) -> Any:
+    """Declare one field: its schema, its meaning with unit, and what absence means (the default)."""
+    field.metadata["description"] = meaning
+    if default is not dataclasses.MISSING:
+        field.required = False
+        field.load_default = default
+        field.allow_none = field.allow_none or default is None
+    else:
+        field.required = True
+    return dataclasses.field(default=default, metadata={"field": field})
+
+
+def message(kind: str, version: int = 1) -> Callable[[type[T]], type[T]]:
+    """Make a class of annotated `said` fields the body of messages of this kind and version."""
+
+    def declare(cls: type[T]) -> type[T]:
+        # No slots: the class object must stay the one that the decorator received.
+        body: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+        declared = {field.name: field.metadata["field"] for field in dataclasses.fields(body)}
+        schema_class: Any = Schema.from_dict(declared, name=f"{kind}V{version}Schema")
+        body.KIND = kind
+        body.VERSION = version
+        body.SCHEMA = schema_class(unknown=RAISE)
+        if (kind, version) in CATALOGUE:
+            raise TypeError(f"{kind} version {version} is declared twice")
+        CATALOGUE[kind, version] = body
+        return body
+
+    return declare
+
+
+def load_body(kind: str, version: int, body: Any) -> Any:
+    """Load a plain body into the dataclass of its kind.
+
+    Raises MessageInvalid for an unknown kind or version, and for a body that does not fit.
+    """
+    cls: Any = CATALOGUE.get((kind, version))
+    if cls is None:
+        raise MessageInvalid(f"unknown kind {kind!r} version {version!r}")
+    try:
+        return cls(**cls.SCHEMA.load(body))
+    except ValidationError as invalid:
+        raise MessageInvalid(f"{kind}: {invalid.normalized_messages()}") from None
+
+
+def dump_body(body: Any) -> dict[str, Any]:
+    """Turn a body into plain data that would load again; raises MessageInvalid if it would not."""
+    plain = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
+    invalid: Mapping[str, Any] = body.SCHEMA.validate(plain)
+    if invalid:
+        raise MessageInvalid(f"{body.KIND}: {dict(invalid)}")
+    return plain
