@@ -1,1 +1,58 @@
-"""What is said: one schema a kind, versioned; no behaviour."""
+"""What is said: one schema a kind, versioned; no behaviour.
+
+`ANSWERS` maps each command to the kinds that may answer it; every command may fail with `CommandFailed`.
+A kind without answers is an event: nobody waits for it and it may be lost.
+"""
+
+from collections.abc import Mapping
+
+from messages import (
+    actor,
+    follower_mutation,
+    follower_registry,
+    inbox,
+    leader,
+    poller,
+    prune_supervisor,
+    target_provisioner,
+    telegram_gateway,
+)
+
+__all__ = [
+    "ANSWERS",
+    "actor",
+    "follower_mutation",
+    "follower_registry",
+    "inbox",
+    "leader",
+    "poller",
+    "prune_supervisor",
+    "target_provisioner",
+    "telegram_gateway",
+]
+
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "ConfigureChild": ("ChildConfigured", "CommandFailed"),
+    "Ping": ("Pong", "CommandFailed"),
+    "DescribeActor": ("ActorDescribed", "CommandFailed"),
+    "CallTelegram": ("TelegramAnswered", "TelegramRefused", "CommandFailed"),
+    "ProvisionTarget": ("TargetProvisioned", "TargetRefused", "CommandFailed"),
+    "ReplaceTarget": ("TargetProvisioned", "TargetRefused", "CommandFailed"),
+    "RemoveTarget": ("TargetRemoved", "TargetRefused", "CommandFailed"),
+    "PreserveTarget": ("TargetPreserved", "TargetRefused", "CommandFailed"),
+    "ReplayCleanups": ("CleanupsReplayed", "CommandFailed"),
+    "ListenForOwn": ("RegistryListening", "CommandFailed"),
+    "OpenEndpoint": ("EndpointOpened", "CommandFailed"),
+    "CloseEndpoint": ("EndpointClosed", "CommandFailed"),
+    "ForwardUpdate": ("UpdateForwarded", "ForwardFailed", "CommandFailed"),
+    "DescribeFollowers": ("FollowersDescribed", "CommandFailed"),
+    "RetireFollower": ("FollowerRetired", "CommandFailed"),
+    "MutateFollower": ("MutationFinished", "MutationFailed", "CommandFailed"),
+    "StartPruning": ("PruningStarted", "CommandFailed"),
+    "StopPruning": ("PruningStopped", "CommandFailed"),
+    "FetchCursor": ("CursorFetched", "CommandFailed"),
+    "AdmitUpdates": ("UpdatesAdmitted", "AdmissionRefused", "CommandFailed"),
+    "StartPolling": ("PollingStarted", "CommandFailed"),
+    "StopPolling": ("PollingStopped", "CommandFailed"),
+    "DescribeInstance": ("InstanceDescribed", "CommandFailed"),
+}

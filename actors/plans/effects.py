@@ -77,25 +77,52 @@ class WakeAfter:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Introduce:
+    """Tell the children `to` the present addresses of `keys` and of this actor."""
+
+    to: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class StopChild:
-    """End the child of this key, by force after `deadline_ms`."""
+    """Ask the child of this key to exit; a plan that must be sure kills it after a deadline of its own."""
 
     key: str
-    deadline_ms: int = 1_000
 
 
-Effect = Write | StartChild | Send | Reply | Perform | Notify | WakeAfter | StopChild
+@dataclasses.dataclass(frozen=True, slots=True)
+class KillChild:
+    """SIGKILL the child of this key: it is stuck, stopped, or had its time to exit."""
+
+    key: str
+
+
+Effect = (
+    Write
+    | StartChild
+    | Introduce
+    | Send
+    | Reply
+    | Perform
+    | Notify
+    | WakeAfter
+    | StopChild
+    | KillChild
+)
 Effects = tuple[Effect, ...]
 
 RANK: Mapping[type, int] = {
     Write: 0,
     StartChild: 1,
+    Introduce: 2,
     Send: 2,
     Reply: 2,
     Perform: 2,
     Notify: 2,
     WakeAfter: 3,
     StopChild: 4,
+    KillChild: 4,
 }
 
 

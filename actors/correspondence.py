@@ -1,0 +1,193 @@
+"""What one actor has said to its peers and not heard back about.
+
+Thespian loses messages in flight to a killed actor without a word, and more than twenty unanswered
+transmits block all sends of an actor. So commands are kept here until they are answered, at most
+`WINDOW` at a time are under way to one peer, and they are sent again, with the same id, to the newest
+incarnation. Being told twice is safe: the receiving side keeps its answers here too.
+
+This is bookkeeping without a clock, a socket or a log: times come in, transmissions go out.
+"""
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from messages import ANSWERS
+from messages.envelope import Envelope
+
+WINDOW = 8
+"""Commands under way to one peer."""
+RESEND_MS = 5_000
+"""An unanswered command is sent again after this time."""
+REMEMBERED_ANSWERS = 512
+
+
+@dataclasses.dataclass(slots=True)
+class Said:
+    """One envelope of ours that is not done with."""
+
+    envelope: Envelope
+    resend: bool
+    deadline: int
+    sent_at: int | None = None
+
+    @property
+    def is_command(self) -> bool:
+        """Whether an answer is expected."""
+        return self.envelope.kind in ANSWERS
+
+
+@dataclasses.dataclass(slots=True)
+class Peer:
+    """Where a peer lives, and what waits for it."""
+
+    incarnation: int = 0
+    address: Any = None
+    under_way: dict[str, Said] = dataclasses.field(default_factory=dict)
+    waiting: collections.deque[Said] = dataclasses.field(default_factory=collections.deque)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Transmission:
+    """One plain envelope to hand to Thespian."""
+
+    address: Any
+    plain: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A command that will get no answer; `reason` is `deadline` or `peer-replaced`."""
+
+    command_id: str
+    body: Any
+    reason: str
+
+
+class Correspondence:
+    """The letters of one actor, outgoing and incoming."""
+
+    def __init__(self) -> None:
+        self._peers: dict[str, Peer] = {}
+        self._callers: dict[str, tuple[Any, str]] = {}
+        self._answers: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
+
+    # -- outgoing -------------------------------------------------------------------------------
+
+    def say(
+        self, to: str, envelope: Envelope, *, deadline: int, resend: bool, now: int
+    ) -> list[Transmission]:
+        """Take an envelope for a peer; it waits when the peer is unknown or its window is full."""
+        peer = self._peers.setdefault(to, Peer())
+        peer.waiting.append(Said(envelope=envelope, resend=resend, deadline=deadline))
+        return self._flush(peer, now)
+
+    def introduce(
+        self, peers: Mapping[str, tuple[int, Any]], now: int
+    ) -> tuple[list[Transmission], list[Unanswered]]:
+        """Learn addresses; what an earlier incarnation left unanswered is sent again or given up."""
+        transmissions: list[Transmission] = []
+        unanswered: list[Unanswered] = []
+        for key, (incarnation, address) in peers.items():
+            peer = self._peers.setdefault(key, Peer())
+            replaced = peer.address is not None and incarnation > peer.incarnation
+            if peer.address is not None and incarnation < peer.incarnation:
+                continue
+            peer.incarnation, peer.address = incarnation, address
+            if replaced:
+                lost = [said for said in peer.under_way.values() if not said.resend]
+                again = [said for said in peer.under_way.values() if said.resend]
+                peer.under_way.clear()
+                peer.waiting.extendleft(reversed(again))
+                unanswered += [_unanswered(said, "peer-replaced") for said in lost]
+            transmissions += self._flush(peer, now)
+        return transmissions, unanswered
+
+    def settle(self, command_id: str, now: int) -> tuple[Said | None, list[Transmission]]:
+        """An answer to this command came; returns the command and what may travel now."""
+        for peer in self._peers.values():
+            said = peer.under_way.pop(command_id, None)
+            if said is not None:
+                return said, self._flush(peer, now)
+        return None, []
+
+    def due(self, now: int) -> tuple[list[Transmission], list[Unanswered]]:
+        """What must be sent again by now, and which commands are past their deadline."""
+        transmissions: list[Transmission] = []
+        unanswered: list[Unanswered] = []
+        for peer in self._peers.values():
+            for said in [*peer.under_way.values(), *peer.waiting]:
+                if said.is_command and said.deadline <= now:
+                    unanswered.append(_unanswered(said, "deadline"))
+                    peer.under_way.pop(said.envelope.message_id, None)
+                    if said in peer.waiting:
+                        peer.waiting.remove(said)
+                elif said.sent_at is not None and said.resend and said.sent_at + RESEND_MS <= now:
+                    transmissions.append(self._transmit(peer, said, now))
+            transmissions += self._flush(peer, now)
+        return transmissions, unanswered
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether any command is unanswered."""
+        return any(
+            said.is_command
+            for peer in self._peers.values()
+            for said in itertools.chain(peer.under_way.values(), peer.waiting)
+        )
+
+    def _flush(self, peer: Peer, now: int) -> list[Transmission]:
+        if peer.address is None:
+            return []
+        out: list[Transmission] = []
+        kept: collections.deque[Said] = collections.deque()
+        while peer.waiting:
+            said = peer.waiting.popleft()
+            if said.is_command and len(peer.under_way) >= WINDOW:
+                kept.append(said)
+                continue
+            if said.is_command:
+                peer.under_way[said.envelope.message_id] = said
+            out.append(self._transmit(peer, said, now))
+        peer.waiting = kept
+        return out
+
+    @staticmethod
+    def _transmit(peer: Peer, said: Said, now: int) -> Transmission:
+        said.sent_at = now
+        addressed = dataclasses.replace(said.envelope, incarnation=peer.incarnation)
+        return Transmission(address=peer.address, plain=addressed.dump())
+
+    # -- incoming -------------------------------------------------------------------------------
+
+    def hear(self, command: Envelope, sender: Any) -> dict[str, Any] | bool:
+        """Take an incoming command: True if it is new, False while it is worked on, else its answer."""
+        answer = self._answers.get(command.message_id)
+        if answer is not None:
+            return answer
+        new = command.message_id not in self._callers
+        self._callers[command.message_id] = (sender, command.kind)
+        return new
+
+    def answer(self, command_id: str, body: Any, message_id: str) -> Transmission | None:
+        """Answer a command once; None when it is unknown or answered already."""
+        caller = self._callers.pop(command_id, None)
+        if caller is None:
+            return None
+        address, command_kind = caller
+        allowed: Iterable[str] = ANSWERS[command_kind]
+        if body.KIND not in allowed:
+            raise ValueError(f"{body.KIND} is no answer to {command_kind}")
+        plain = Envelope(
+            body=body, message_id=message_id, key="*", in_reply_to=command_id
+        ).dump()
+        self._answers[command_id] = plain
+        if len(self._answers) > REMEMBERED_ANSWERS:
+            self._answers.popitem(last=False)
+        return Transmission(address=address, plain=plain)
+
+
+def _unanswered(said: Said, reason: str) -> Unanswered:
+    return Unanswered(command_id=said.envelope.message_id, body=said.envelope.body, reason=reason)

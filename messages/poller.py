@@ -1,0 +1,34 @@
+"""What the Poller is asked, answers and reports."""
+
+from marshmallow import fields, validate
+
+from messages.kind import message, said
+
+
+@message("StartPolling")
+class StartPolling:
+    """Ask Telegram for updates from now on."""
+
+
+@message("PollingStarted")
+class PollingStarted:
+    """The loop runs."""
+
+
+@message("StopPolling")
+class StopPolling:
+    """No getUpdates may begin after the answer to this."""
+
+
+@message("PollingStopped")
+class PollingStopped:
+    """No getUpdates is under way and none will begin."""
+
+
+@message("PollConflict")
+class PollConflict:
+    """To the Leader: another program polls this bot, a webhook is set, or that is over."""
+
+    cause: str = said(
+        fields.String(validate=validate.OneOf(("foreign-poller", "webhook", "solved"))), "which"
+    )
