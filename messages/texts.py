@@ -1,0 +1,42 @@
+"""What users read in their threads: one constant a text, filled in by `str.format`.
+
+The words follow one rule: users know processes, threads, bots and the practice chat, and nothing of how
+the house is built.
+"""
+
+# -- runs ------------------------------------------------------------------------------------------
+
+QUEUED = "Queued, {count} before it."
+STOPPED = "Stopped."
+NOTHING_IS_RUNNING = "Nothing is running."
+NO_OUTPUT_YET = "No output for {minutes} minutes."
+DONE_WITHOUT_OUTPUT = "Done, no output."
+EXIT_STATUS = "exit {status} after {duration}"
+COMMAND_NOT_FOUND = 'The command "{command}" was not found, so nothing was run.'
+COMMAND_NOT_EXECUTABLE = 'The command "{command}" could not be executed: {reason}.'
+FULL_OUTPUT = "Full output: {path}"
+FULL_OUTPUT_LOST = "The full output could not be kept: {reason}."
+SENT_WHILE_STOPPED = "sent {time}, while stopped"
+ONLY_TEXT = "Only text can be given to this process. Nothing was done with this message."
+
+# -- questions, and what they become when they are answered ----------------------------------------
+
+CUT_OFF = "This run was cut off."
+NOT_DELIVERED = 'Not delivered after {tries} tries: "{excerpt}".'
+ANSWER_UNCLEAR = "An answer may be missing here; the connection broke."
+
+RUNNING_AGAIN = "This run was cut off. Running it again."
+CUT_OFF_DROPPED = "This run was cut off. Dropped."
+TRYING_AGAIN = "Not delivered at first. Trying again."
+NOT_DELIVERED_DROPPED = "Not delivered. Dropped."
+ANSWER_SENT_AGAIN = "The connection broke here. The answer is sent again."
+ANSWER_ARRIVED = "The connection broke here. The answer arrived."
+
+BUTTON_RUN_AGAIN = "Run again"
+BUTTON_DROP = "Drop"
+BUTTON_TRY_AGAIN = "Try again"
+BUTTON_SEND_AGAIN = "Send again"
+BUTTON_IT_ARRIVED = "It arrived"
+BUTTON_STOP = "Stop"
+
+ALREADY_SETTLED = "This is settled already."
