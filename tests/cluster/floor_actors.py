@@ -1,0 +1,90 @@
+"""The smallest actors that show what the floor promises; only the floor's tests start them."""
+
+import os
+import time
+
+from thespian.actors import Actor, PoisonMessage
+
+from actors.transport import MessageTooLarge
+
+
+class Echo(Actor):
+    """Sends every dict back; says its pid; grows a child."""
+
+    child = None
+
+    def receiveMessage(self, message, sender):
+        match message:
+            case {"want": "pid"}:
+                self.send(sender, {"pid": os.getpid()})
+            case {"want": "child"}:
+                self.child = self.createActor(Echo)
+                self.send(self.child, {"want": "pid", "for": sender})
+                self.asker = sender
+            case {"want": "child's answer", **rest}:
+                self.asker = sender
+                self.send(self.child, rest)
+            case {"want": "oversize", "size": size}:
+                try:
+                    self.send(sender, {"body": b"x" * size})
+                except MessageTooLarge as refusal:
+                    self.send(sender, {"refused": refusal.size})
+            case PoisonMessage():
+                self.poisoned = True
+            case dict():
+                self.send(self.asker if sender == self.child else sender, message)
+
+
+class Ping(Actor):
+    """Plays ping-pong with a child and tells the rounds per second."""
+
+    def receiveMessage(self, message, sender):
+        match message:
+            case {"rounds": rounds, "size": size}:
+                self.asker, self.rounds, self.done = sender, rounds, 0
+                self.ball = {"ball": b"x" * size}
+                self.other = self.createActor(Echo)
+                self.send(self.other, self.ball)
+            case {"ball": _}:
+                if not self.done:
+                    self.began = time.perf_counter()
+                self.done += 1
+                if self.done > self.rounds:
+                    per_second = self.rounds / (time.perf_counter() - self.began)
+                    self.send(self.asker, {"per_second": per_second})
+                else:
+                    self.send(self.other, self.ball)
+
+
+class Crossing(Actor):
+    """Two of these shower each other with numbers at the same time and count what arrives."""
+
+    def receiveMessage(self, message, sender):
+        match message:
+            case {"shower": count}:
+                self.asker, self.seen, self.count = sender, set(), count
+                self.other = self.createActor(Crossing)
+                self.send(self.other, {"answer": count})
+                for number in range(count):
+                    self.send(self.other, {"number": number})
+            case {"answer": count}:
+                self.asker, self.seen, self.count = None, set(), count
+                for number in range(count):
+                    self.send(sender, {"number": number})
+            case {"number": number}:
+                self.seen.add(number)
+                if len(self.seen) == self.count:
+                    if self.asker is None:
+                        self.send(sender, {"seen": self.count})
+                    else:
+                        self.own = True
+                        self.finish()
+            case {"seen": _}:
+                self.others = True
+                self.finish()
+
+    own = others = False
+
+    def finish(self):
+        if self.own and self.others:
+            self.send(self.asker, {"all": self.count})
