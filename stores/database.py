@@ -18,8 +18,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, MetaData, Table
-from sqlalchemy import create_engine, event, insert, update
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    insert,
+    update,
+)
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
