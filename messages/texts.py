@@ -17,6 +17,8 @@ COMMAND_NOT_EXECUTABLE = 'The command "{command}" could not be executed: {reason
 FULL_OUTPUT = "Full output: {path}"
 FULL_OUTPUT_LOST = "The full output could not be kept: {reason}."
 SENT_WHILE_STOPPED = "sent {time}, while stopped"
+STATUS_IDLE = "Idle."
+STATUS_WORKING = "Working for {duration}, {count} waiting."
 ONLY_TEXT = "Only text can be given to this process. Nothing was done with this message."
 
 # -- questions, and what they become when they are answered ----------------------------------------
@@ -40,3 +42,22 @@ BUTTON_IT_ARRIVED = "It arrived"
 BUTTON_STOP = "Stop"
 
 ALREADY_SETTLED = "This is settled already."
+
+# -- messages that reach nobody at once -------------------------------------------------------------
+
+CHOOSE = "Which one is this for?"
+BUTTON_DROP_IT = "Drop it"
+CHOSEN = "Sent to {thread_name}."
+CHOICE_DROPPED = "Dropped."
+CHOICE_TOO_OLD = "Too old. Write it again in its thread."
+PROCESS_ABSENT = (
+    "Stopped. What you write here waits. Start it again in {directory}: {command}"
+)
+PROCESS_ABSENT_PLAIN = "Stopped. What you write here waits."
+PRIVATE_BOT = "This bot is private. Your id: {user_id}."
+
+# -- threads ---------------------------------------------------------------------------------------
+
+CONNECTED = "{name} is connected. Write here to give it work. /stop /status"
+CONNECTED_AT = "{name} is connected. {place}. Write here to give it work. /stop /status"
+THREAD_REPLACED = "The earlier thread was deleted. {name} goes on here."
