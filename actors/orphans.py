@@ -161,7 +161,7 @@ def _launcher_ended(within: float | None) -> bool:
     if hasattr(select, "kqueue"):
         return _kqueue_reports_end(_launcher_pid, within)
     time.sleep(_ASK_EVERY if within is None else within)
-    return not _exists(_launcher_pid)
+    return not is_running(_launcher_pid)
 
 
 def _kqueue_reports_end(pid: int, within: float | None) -> bool:
@@ -176,12 +176,13 @@ def _kqueue_reports_end(pid: int, within: float | None) -> bool:
         return True
     except OSError:
         time.sleep(_ASK_EVERY)
-        return not _exists(pid)
+        return not is_running(pid)
     finally:
         queue.close()
 
 
-def _exists(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether there is such a process; only as good as pids are, for systems without pidfds."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

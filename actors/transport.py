@@ -23,7 +23,7 @@ import os
 import pickle
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -40,11 +40,14 @@ TRANSMIT_TIMEOUT = timedelta(seconds=10)
 # A connection that has not brought a whole frame by then is closed.
 INCOMING_TIMEOUT = timedelta(seconds=10)
 # Connections that have not yet proved to be ours; beyond this the longest silent one is closed.
-MAX_UNPROVEN = 128
+MAX_UNPROVEN = 64
 # A frame's body holds the sender's address beside the message.
 ADDRESS_ROOM = 4096
-ACCEPT_BATCH = 64
+ACCEPT_BATCH = 16
+# What waits to be accepted; a neighbour's flood must not make ours wait for a second try.
+LISTEN_DEPTH = 1024
 START_TRIES = 3
+# Thespian's own limits (5 to 60 s) are for systems across networks.
 START_PATIENCE = timedelta(seconds=3)
 
 os.environ["THESPIAN_MAX_PENDING_TRANSMITS"] = str(MAX_PENDING_TRANSMITS)
@@ -75,6 +78,7 @@ with _no_name_lookups():
 import thespian.system.systemBase as system_base  # noqa: E402
 import thespian.system.transport as transport_base  # noqa: E402
 from thespian.actors import ActorSystem, ActorSystemException  # noqa: E402
+from thespian.system import multiprocCommon  # noqa: E402
 from thespian.system import multiprocTCPBase  # noqa: E402, F401  (what ActorSystem loads by name)
 from thespian.system.actorManager import ActorManager  # noqa: E402
 from thespian.system.addressManager import CannotPickleAddress  # noqa: E402
@@ -223,6 +227,13 @@ def _close_longest_silent(transport: Any) -> bool:
     return False
 
 
+def _probe_admin(address: Any) -> bool:
+    """Thespian would take the holder of the port for an admin and wait 14 s for it to say so."""
+    if _thespian_probe_admin(address):
+        raise StartFailed("the port was taken meanwhile")
+    return False
+
+
 def _check_acknowledgement(transport: Any, intent: Any, received: bytes) -> bool:
     """A bad answer ends the connection; the transmit is tried again as after any lost one.
 
@@ -238,6 +249,7 @@ def _check_acknowledgement(transport: Any, intent: Any, received: bytes) -> bool
 
 _thespian_init = tcp.TCPTransport.__init__
 _thespian_close = tcp.TCPTransport.close
+_thespian_probe_admin = tcp.TCPTransport.probeAdmin
 _thespian_actor_send = ActorManager.actor_send
 _thespian_check_acknowledgement = tcp.TCPTransport._check_XMIT_4_done
 
@@ -255,8 +267,9 @@ def harden(home_log_path: Path, key: bytes) -> None:
 
     asyncTransportBase.MAX_PENDING_TRANSMITS = MAX_PENDING_TRANSMITS
     transport_base.DEFAULT_MAX_TRANSMIT_PERIOD = TRANSMIT_TIMEOUT
-    # How long a start waits for whoever holds its port to leave.
-    system_base.MAX_SYSTEM_SHUTDOWN_DELAY = START_PATIENCE
+    multiprocCommon.MAX_ADMIN_STARTUP_DELAY = START_PATIENCE
+    system_base.MAX_CHILD_ACTOR_CREATE_DELAY = START_PATIENCE
+    system_base.MAX_TELL_PERIOD = START_PATIENCE
 
     tcp.TCPv4ActorAddress = LoopbackAddress
     tcp.serializer = _Pickle
@@ -264,9 +277,11 @@ def harden(home_log_path: Path, key: bytes) -> None:
     tcp.ReceiveBuffer = _receive_buffer
     tcp.ackMsg = _to_send_buffer(streamBuffer.ackPacket)
     tcp.ackDataErrMsg = _to_send_buffer(streamBuffer.ackDataErrPacket)
+    tcp.LISTEN_DEPTH = LISTEN_DEPTH
     tcp.MAX_INCOMING_SOCKET_PERIOD = INCOMING_TIMEOUT
     tcp.TCPTransport.__init__ = _init_transport
     tcp.TCPTransport.close = _close_transport
+    tcp.TCPTransport.probeAdmin = staticmethod(_probe_admin)
     tcp.TCPTransport._acceptNewIncoming = _accept_incoming
     tcp.TCPTransport._check_XMIT_4_done = _check_acknowledgement
     ActorManager.actor_send = _actor_send
@@ -274,10 +289,10 @@ def harden(home_log_path: Path, key: bytes) -> None:
     AdminCore.logDefs = property(lambda admin: admin.logdefs)
 
 
-def start_system(log_path: Path) -> ActorSystem:
+def start_system(log_path: Path, clear: Callable[[], object] = tuple) -> ActorSystem:
     """An actor system of its own with a fresh key; its admin answers when this returns.
 
-    StartFailed after three ports; whatever processes the tries left are the caller's to end.
+    StartFailed after three ports. ``clear`` ends whatever processes a failed try has left.
     """
     failures: list[str] = []
     for _ in range(START_TRIES):
@@ -287,8 +302,9 @@ def start_system(log_path: Path) -> ActorSystem:
             try:
                 return ActorSystem("multiprocTCPBase", {"Admin Port": port}, LOG_NOWHERE,
                                    transientUnique=True)
-            except (ActorSystemException, OSError) as error:
+            except (ActorSystemException, OSError, StartFailed) as error:
                 failures.append(f"port {port}: {error}")
+                clear()
     raise StartFailed("; ".join(failures))
 
 

@@ -1,11 +1,13 @@
 """The smallest actors that show what the floor promises; only the floor's tests start them."""
 
+import json
 import os
 import time
 
-from thespian.actors import Actor, PoisonMessage
+from thespian.actors import Actor, PoisonMessage, ThespianWatch, WatchMessage
 
 from actors.transport import MessageTooLarge
+from actors.tree_channel import line, tree_channel
 
 
 class Echo(Actor):
@@ -19,7 +21,7 @@ class Echo(Actor):
                 self.send(sender, {"pid": os.getpid()})
             case {"want": "child"}:
                 self.child = self.createActor(Echo)
-                self.send(self.child, {"want": "pid", "for": sender})
+                self.send(self.child, {"want": "pid"})
                 self.asker = sender
             case {"want": "child's answer", **rest}:
                 self.asker = sender
@@ -88,3 +90,36 @@ class Crossing(Actor):
     def finish(self):
         if self.own and self.others:
             self.send(self.asker, {"all": self.count})
+
+
+class FloorLeader(Actor):
+    """A Leader with one child and one grandchild that reports and obeys on the tree channel."""
+
+    pids: list[int] = []
+
+    def receiveMessage(self, message, sender):
+        match message:
+            case {"kind": "ConfigureLeader", "body": {"settings": settings}}:
+                self.channel = tree_channel()
+                self.channel.send(line("configured", settings))
+                self.child = self.createActor(Echo)
+                self.send(self.child, {"want": "pid"})
+                self.send(self.child, {"want": "child"})
+            case {"pid": pid}:
+                self.pids = [*self.pids, pid]
+                if len(self.pids) == 2:
+                    self.channel.send(line("serving", {"pids": self.pids}))
+            case WatchMessage():
+                for command in map(json.loads, self.channel.recv(4096).splitlines()):
+                    self.obey(command)
+        return ThespianWatch([self.channel.fileno()])
+
+    def obey(self, command):
+        match command:
+            case {"name": "stop"}:
+                self.channel.send(line("stopped", {}))
+            case {"name": "ignore stops"}:
+                self.obey = lambda command: None
+                self.channel.send(line("ignoring", {}))
+            case {"name": "echo", "body": body}:
+                self.channel.send(line("echoed", body))
