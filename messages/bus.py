@@ -1,10 +1,11 @@
 """What processes say to each other: the envelopes of the bus, one JSON object a line.
 
-`parse_line` never raises: what is no envelope comes back as `InvalidEnvelope`, a kind that is not in
-force here as `OtherEnvelope`. `dump` validates on the way out and raises MessageInvalid. Framing and
-sockets are in `actors.bus_line`.
+`parse_line` never raises: what is no envelope comes back as `InvalidEnvelope`, a kind that is not
+in force here as `OtherEnvelope`. `dump` validates on the way out and raises MessageInvalid. Framing
+is in `actors.bus_line`.
 """
 
+import dataclasses
 import json
 from typing import Any
 
@@ -33,7 +34,6 @@ from messages.bus_parts import (
     DELIVERY_PREFIX,
     LONGEST_AUTH,
     LONGEST_ID,
-    LONGEST_TEXT,
     SLOTS,
     AckError,
     Delivery,
@@ -98,7 +98,7 @@ def forward(
     carrier: dict[str, Any],
     now: int,
 ) -> Forward:
-    """The forward of one update, with its delivery identity and the private field of the carrier."""
+    """The forward of one update, with delivery identity and the private field of the carrier."""
     declared: Any = FORWARDS[kind]
     return declared(
         request_id=request_id,
@@ -115,11 +115,12 @@ def forward(
     )
 
 
-@wire
-class InvalidEnvelope(Wire):
-    """What a line was that is no envelope."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class InvalidEnvelope:
+    """What a line was that is no envelope: why, for the log, and how long."""
 
-    reason: str = said(Text(LONGEST_TEXT), "for the log")
+    reason: str
+    byte_length: int
 
 
 @wire
@@ -129,6 +130,15 @@ class OtherEnvelope(Wire):
     kind: str = said(Text(LONGEST_ID), "what it called itself")
     request_id: str = said(Text(LONGEST_ID), "repeated by the ack")
     auth: str | None = said(Dropped(Text(LONGEST_AUTH, 0)), "secret of the lease", None)
+
+    @property
+    def KIND(self) -> str:  # noqa: N802 - as every envelope has it
+        return self.kind
+
+    @property
+    def sender(self) -> str:
+        """Whom the request ledger keeps this under."""
+        return "operator"
 
 
 def _no_constant(name: str) -> Any:
@@ -143,24 +153,24 @@ def parse_line(line: bytes) -> Envelope | OtherEnvelope | InvalidEnvelope:
     try:
         plain = _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as invalid:
-        return InvalidEnvelope(reason=f"no JSON: {type(invalid).__name__}")
+        return InvalidEnvelope(f"no JSON: {type(invalid).__name__}", len(line))
     if type(plain) is not dict:
-        return InvalidEnvelope(reason="no object")
+        return InvalidEnvelope("no object", len(line))
     if plain.get("kind") == Heartbeat.KIND:
         heartbeat = fast_heartbeat(plain)
         if heartbeat is not None:
             return heartbeat
-    return load(plain)
+    return load(plain, len(line))
 
 
-def load(plain: dict[str, Any]) -> Envelope | OtherEnvelope | InvalidEnvelope:
+def load(plain: dict[str, Any], byte_length: int = 0) -> Envelope | OtherEnvelope | InvalidEnvelope:
     """The envelope of a JSON object, by its schema."""
     kind = plain.get("kind")
     declared: Any = KINDS.get(kind) if type(kind) is str else None
     try:
         return (declared or OtherEnvelope).load(plain)
     except (ValidationError, RecursionError) as invalid:
-        return InvalidEnvelope(reason=f"{kind!s:.64}: {invalid!s:.512}")
+        return InvalidEnvelope(f"{kind!s:.64}: {invalid!s:.512}", byte_length)
 
 
 def fast_heartbeat(plain: dict[str, Any]) -> Heartbeat | None:

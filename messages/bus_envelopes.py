@@ -1,4 +1,4 @@
-"""The kinds of envelope in force on the bus, each with its fields; the rules are in `messages.bus`."""
+"""The kinds of envelope in force on the bus, each with its fields. Rules are in `messages.bus`."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar

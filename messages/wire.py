@@ -1,7 +1,7 @@
 """How a line on the bus is declared: one frozen dataclass and its marshmallow schema, together.
 
 Where `messages.kind` declares what our own actors say and refuses unknown fields, these classes are
-shared with peers we did not write: camelCase on the wire, unknown fields ignored, every text bounded.
+shared with peers we did not write: camelCase on the wire, unknown fields ignored, texts bounded.
 """
 
 import dataclasses
