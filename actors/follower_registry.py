@@ -1,0 +1,157 @@
+"""The FollowerRegistry: the live followers, and the bus endpoint they speak through.
+
+It owns the roster (in memory) and the ownership of messages that followers send (in `bus.db`). Requests
+pass the ledger before the plan sees them, so that a repeated one is carried out once.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from actors.asyncio_actor import AsyncioActor
+from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint
+from actors.loop_thread import Io
+from actors.plans.api_allowlist import own_message_of
+from actors.plans.bus_request import Asked, BusRequest
+from actors.plans.effects import Perform
+from actors.plans.follower_registry import FollowerRegistryPlan
+from actors.plans.request_ledger import Heard, RequestLedger
+from actors.supervision import MUTATION, Supervisor
+from actors.tree_stores import open_bus
+from messages.bus import INVALID_REQUEST_ID, Ack, AckError, CallApi, InvalidEnvelope, dump
+from messages.bus_texts import LEDGER_OVERLOADED, REQUEST_ID_COLLISION, M
+from messages.kind import MessageInvalid
+from stores.home import Home
+from stores.lease import Lease
+from stores.message_ownership import MessageOwnership
+
+
+class FollowerRegistry(AsyncioActor, Supervisor):
+    """The registry and its endpoint."""
+
+    child_specs = (MUTATION,)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ledger = RequestLedger()
+
+    def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ownership of messages; the lease is only read, for the secret."""
+        bus = open_bus(settings)
+        return {"message_ownership": MessageOwnership(bus), "lease": Lease(bus)}
+
+    def first_plan(self, settings: Mapping[str, Any]) -> FollowerRegistryPlan:
+        """An empty roster behind the secret of this epoch."""
+        return FollowerRegistryPlan(
+            settings=settings, secret=self.stores["lease"].read().secret or ""
+        )
+
+    def make_io(self, settings: Mapping[str, Any]) -> Io:
+        """The socket."""
+        return BusEndpoint(self.emit)
+
+    # -- rows that decisions need ---------------------------------------------------------------
+
+    def read_listen_for_own(self, body: Any) -> str:
+        """A path of its own for every life, so that an old socket never stands in the way."""
+        home = Home(self.settings["home"])
+        base = home.ensure_socket_directory(self.settings["bot_id"])
+        return str(base.with_name(f"{base.stem}-{self.settings['epoch']}-{self.incarnation}.sock"))
+
+    def read_bus_request(self, request: BusRequest) -> str | None:
+        """The binding that owns the message a call is about."""
+        if not isinstance(request.envelope, CallApi):
+            return None
+        message = own_message_of(request.envelope.method, request.envelope.args)
+        if message is None:
+            return None
+        record = self.stores["message_ownership"].find(*message)
+        return record.binding_key if record is not None else None
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def _happened(self, name: str, value: Any, *operation_id: str) -> None:
+        if name == "request":
+            # The ledger hears of it before the plan does.
+            self._hear(value)
+        else:
+            super()._happened(name, value, *operation_id)
+
+    def _hear(self, arrived: Arrived) -> None:
+        envelope = arrived.envelope
+        if isinstance(envelope, InvalidEnvelope):
+            text = M.LINE_TOO_LONG if envelope.reason == TOO_LONG else M.INVALID_ENVELOPE
+            self._answer(arrived, Ack(request_id=INVALID_REQUEST_ID, ok=False, message=text))
+            return
+        sender = getattr(envelope, "sender", "other")
+        key = (getattr(envelope, "auth", None) or "", sender, envelope.request_id)
+        asked = Asked(ledger_key=key, request_id=envelope.request_id)
+        request = BusRequest(asked, arrived.connection, arrived.peer_pid, envelope)
+        if isinstance(envelope, Ack):
+            # A response: it settles a relay and is not a request to remember.
+            self.step("on_bus_request", request, None)
+            return
+        digest = hashlib.blake2b(repr(envelope).encode(), digest_size=16).digest()
+        heard, answer = self._ledger.hear(key, digest, arrived.connection)
+        match heard:
+            case Heard.NEW:
+                self._carry_out(request)
+            case Heard.SETTLED if answer is not None:
+                self._write((arrived.connection,), answer)
+            case Heard.COLLISION:
+                error = AckError(code=REQUEST_ID_COLLISION)
+                self._refuse(arrived, M.REQUEST_ID_COLLISION, error)
+            case Heard.OVERLOADED:
+                self._refuse(arrived, M.LEDGER_OVERLOADED, AckError(code=LEDGER_OVERLOADED))
+
+    def _carry_out(self, request: BusRequest) -> None:
+        try:
+            self.step("on_bus_request", request, self.read_bus_request(request))
+        except Exception:
+            failed = Ack(
+                request_id=request.asked.request_id, ok=False, message=M.HANDLER_FAILED
+            )
+            self._settle(request.asked, failed, request.connection)
+            raise
+
+    def _refuse(self, arrived: Arrived, text: str, error: AckError) -> None:
+        request_id = getattr(arrived.envelope, "request_id", INVALID_REQUEST_ID)
+        self._answer(
+            arrived, Ack(request_id=request_id, ok=False, message=text, error=error)
+        )
+
+    def _answer(self, arrived: Arrived, ack: Ack) -> None:
+        self._write((arrived.connection,), dump(ack))
+
+    # -- effects --------------------------------------------------------------------------------
+
+    def perform_beside(self, effect: Perform) -> None:
+        """Turn envelopes into lines; answers go to everyone who asked the same."""
+        match effect.operation:
+            case "reply":
+                self._settle(effect.arguments["asked"], effect.arguments["ack"])
+            case "push":
+                connection = effect.arguments["connection"]
+                self._write((connection,), dump(effect.arguments["envelope"]))
+            case "relay":
+                arguments = dict(effect.arguments)
+                arguments["line"] = dump(arguments.pop("envelope"))
+                self.loop.submit("relay", effect.operation_id, arguments)
+            case _:
+                super().perform_beside(effect)
+
+    def _settle(self, asked: Asked, ack: Ack, connection: int | None = None) -> None:
+        try:
+            line = dump(ack)
+        except MessageInvalid:
+            # A result that does not travel, such as one longer than a line.
+            line = dump(Ack(request_id=asked.request_id, ok=False, message=M.API_FAILED))
+        waiting = self._ledger.settle(asked.ledger_key, line)
+        if not waiting and connection is not None:
+            waiting = (connection,)
+        self._write(waiting, line)
+
+    def _write(self, connections: tuple[int, ...], line: bytes) -> None:
+        if connections:
+            arguments = {"connections": connections, "line": line}
+            self.loop.submit("answer", "answer", arguments)

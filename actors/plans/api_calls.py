@@ -1,0 +1,183 @@
+"""The registry's API calls: what a follower wants from Telegram, and what it is told of the outcome.
+
+A call that may have happened is never repeated. A thread that Telegram says is gone is repaired before
+the follower hears of it, so that it can say the same in its new thread.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.plans.api_allowlist import (
+    allows,
+    is_stale_evidence,
+    priority_of,
+    sent_messages,
+    whole_number,
+    without_markers,
+)
+from actors.plans.bus_request import Waiting
+from actors.plans.call_result import RETRY_SAFE
+from actors.plans.effects import Effects, Notify, Perform, Send, Write
+from messages.bus import AckError, ReplaceFollowerTarget, Target
+from messages.bus_texts import COMMIT_UNKNOWN, STALE_TARGET, M
+from messages.telegram_gateway import CallTelegram
+
+CALL_DEADLINE_MS = 29_000
+"""A little less than the follower waits, so that it hears our answer rather than nothing."""
+
+
+def begin(
+    plan: Any, request: Any, follower: Any, message_owner: str | None
+) -> tuple[Any, Effects]:
+    """Check the allowlist and pass the call to the gateway."""
+    call = request.envelope
+    owns_it = message_owner is not None and message_owner == follower.binding_key
+    if not allows(call.method, call.args, follower.target, owns_it):
+        return plan, plan.refused(request.asked, M.API_NOT_ALLOWED)
+    if call.method != "call":
+        # Uploads and downloads need files to travel, which comes with attachments.
+        return plan, plan.refused(request.asked, M.API_UNAVAILABLE)
+    name, body = call.args[0], call.args[1] if len(call.args) > 1 else {}
+    command_id = f"api/{follower.instance_id}/{request.asked.request_id}"
+    waiting = Waiting(
+        purpose="call",
+        asked=request.asked,
+        connection=request.connection,
+        call=call,
+        instance_id=follower.instance_id,
+        generation=follower.generation,
+    )
+    command = CallTelegram(
+        method=name, params=dict(without_markers(body)), priority=priority_of(name)
+    )
+    send = Send(
+        "telegram_gateway", command, command_id, CALL_DEADLINE_MS, resend=name in RETRY_SAFE
+    )
+    return plan.expecting(command_id, waiting), (send,)
+
+
+def done(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effects]:
+    """It happened: record whose messages these are, then tell the follower."""
+    name, body = _name_and_body(waiting)
+    follower = plan.roster.get(waiting.instance_id)
+    writes: Effects = ()
+    made = sent_messages(name, body, envelope.body.result, follower.target) if follower else ()
+    if follower is not None and made:
+        chat_id, _, thread_id = made[0]
+        ownership = {
+            "chat_id": chat_id,
+            "message_ids": [message_id for _, message_id, _ in made],
+            "binding_key": follower.binding_key,
+            "thread_id": thread_id,
+            "instance_id": follower.instance_id,
+            "generation": follower.generation,
+            "epoch": plan.settings["epoch"],
+            "now": now.wall,
+        }
+        writes = (Write("message_ownership", "record", ownership),)
+    return plan, (*writes, *plan.acked(waiting.asked, envelope.body.result))
+
+
+def refused(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effects]:
+    """It did not happen, or nobody knows."""
+    said = envelope.body
+    name, body = _name_and_body(waiting)
+    if said.outcome == "commit-unknown":
+        return plan, _commit_unknown(plan, waiting, said.description)
+    thread_id = whole_number(body.get("message_thread_id"))
+    follower = plan.roster.get(waiting.instance_id)
+    if (
+        follower is not None
+        and thread_id is not None
+        and thread_id == follower.target.thread_id
+        and said.outcome == "rejected"
+        and is_stale_evidence(said.description, said.error_code)
+    ):
+        return _repair(plan, waiting, follower, thread_id, said.description)
+    return plan, plan.refused(waiting.asked, said.description or M.API_FAILED)
+
+
+def unanswered(plan: Any, waiting: Any, lost: Any) -> tuple[Any, Effects]:
+    """The gateway said nothing: a send may have happened, anything else is only a failure."""
+    name, _ = _name_and_body(waiting)
+    if name in RETRY_SAFE:
+        return plan, plan.refused(waiting.asked, M.API_FAILED)
+    return plan, _commit_unknown(plan, waiting, M.API_FAILED)
+
+
+def failed(plan: Any, waiting: Any, text: str) -> tuple[Any, Effects]:
+    """The gateway could not take the call at all, so nothing was sent."""
+    return plan, plan.refused(waiting.asked, text or M.API_FAILED)
+
+
+def _commit_unknown(plan: Any, waiting: Any, text: str) -> Effects:
+    name, _ = _name_and_body(waiting)
+    error = AckError(code=COMMIT_UNKNOWN, method=name)
+    return plan.refused(waiting.asked, text or M.API_FAILED, error)
+
+
+def _repair(
+    plan: Any, waiting: Any, follower: Any, thread_id: int, description: str
+) -> tuple[Any, Effects]:
+    command_id = f"replace/{follower.instance_id}/{waiting.asked.request_id}"
+    arguments = {
+        "binding_key": follower.binding_key,
+        "instance_id": follower.instance_id,
+        "thread_id": thread_id,
+        "error": description[:1_000],
+    }
+    repairing = Waiting(
+        purpose="replace",
+        asked=waiting.asked,
+        connection=waiting.connection,
+        call=waiting.call,
+        instance_id=waiting.instance_id,
+        generation=waiting.generation,
+    )
+    plan, effects = plan.mutate(
+        follower.binding_key, "replace-target", arguments, command_id, repairing
+    )
+    noted = Notify("registry.target_stale", {"thread_id": thread_id}, "WARNING")
+    return plan, (noted, *effects)
+
+
+def replaced(
+    plan: Any, waiting: Any, target: Mapping[str, Any], now: Any
+) -> tuple[Any, Effects]:
+    """The thread was looked at: move the follower if there is a new one, then answer its call."""
+    follower = plan.roster.get(waiting.instance_id)
+    _, body = _name_and_body(waiting)
+    old_thread = whole_number(body.get("message_thread_id"))
+    error = AckError(
+        code=STALE_TARGET, chat_id=whole_number(body.get("chat_id")), thread_id=old_thread
+    )
+    answer = plan.refused(waiting.asked, "Bad Request: message thread not found", error)
+    new_thread = target.get("thread_id")
+    if follower is None or new_thread is None or follower.generation != waiting.generation:
+        return plan, answer
+    if follower.target.thread_id == new_thread:
+        # Another call of this follower found out first, or the thread is there after all.
+        return plan, answer
+    moved = Target(chat_id=target["chat_id"], thread_id=new_thread)
+    told = ReplaceFollowerTarget(
+        request_id=f"replace-{waiting.asked.request_id}"[:256],
+        auth=plan.secret,
+        recipient_instance_id=follower.instance_id,
+        recipient_registration_generation=follower.generation,
+        target=moved,
+        old_target=follower.target,
+        reason="thread-restore",
+        sent_at_ms=now.wall,
+    )
+    plan = plan.retargeted(follower.instance_id, moved)
+    if follower.connection is None:
+        return plan, answer
+    push = {"connection": follower.connection, "envelope": told}
+    # Pushed first on the same connection: the follower knows its new thread when its call fails.
+    return plan, (Perform("push", told.request_id, push), *answer)
+
+
+def _name_and_body(waiting: Any) -> tuple[str, Mapping[str, Any]]:
+    args = waiting.call.args
+    body = args[1] if len(args) > 1 and isinstance(args[1], Mapping) else {}
+    return args[0], body

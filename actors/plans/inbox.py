@@ -1,0 +1,353 @@
+"""What the Inbox decides: where updates belong, who gets one next, and what happens to the rest.
+
+Rows live in `ingress.db`; this state holds only what is under way. One update at a time goes to a
+binding, in order of arrival; a failed one waits its turn again and lets the others pass.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from actors.plans.choosing import ask_which, choice_of, settle_choice
+from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
+from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
+from messages.follower_registry import DescribeFollowers, ForwardUpdate
+from messages.inbox import (
+    AdmissionRefused,
+    CursorFetched,
+    UpdatesAdmitted,
+)
+from messages.target_provisioner import TopicCreatedSeen
+from messages.telegram_gateway import CallTelegram
+from messages.texts import PRIVATE_BOT, PROCESS_ABSENT, PROCESS_ABSENT_PLAIN
+
+FORWARD_DEADLINE_MS = 40_000
+"""A relay waits 30 s for its follower; this is longer, so that its failure arrives as an answer."""
+RETRY_BASE_MS, RETRY_CAP_MS = 1_000, 60_000
+DENY_EVERY_MS = 24 * 3_600_000
+REMEMBERED_STRANGERS = 1_000
+NOTICE_GRACE_MS = 5_000
+"""A process that is only changing its leader or restarting is back within this time."""
+LOOK_AGAIN_MS = 5_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reachable:
+    """A live follower as the inbox sees it."""
+
+    thread_name: str
+    slot: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AdmissionFacts:
+    """Rows read for a batch: the cursor before it, what routing may know, and chooser rows by id."""
+
+    cursor: int | None
+    known: Known
+    choices: Mapping[int, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Absent:
+    """A binding with waiting messages and no live process."""
+
+    binding_key: str
+    noticed: bool
+    chat_id: int
+    thread_id: int | None
+    directory: str | None
+    command: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class InboxPlan:
+    """State: who can be reached, what is under way, who was told what."""
+
+    epoch: int
+    reachable: Mapping[str, Reachable] = dataclasses.field(default_factory=dict)
+    under_way: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    asking: frozenset[int] = frozenset()
+    denied: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    absent_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    # -- intake ---------------------------------------------------------------------------------
+
+    def on_configured(self, now: Now) -> tuple["InboxPlan", Effects]:
+        """Ask who is there; the registry reports later arrivals by itself."""
+        return self, (
+            Send("follower_registry", DescribeFollowers(), deadline_ms=60_000),
+            WakeAfter("look_again", LOOK_AGAIN_MS),
+        )
+
+    def on_fetch_cursor(
+        self, envelope: Any, cursor: int | None, now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        """Tell the poller where to go on."""
+        return self, (Reply(envelope.message_id, CursorFetched(cursor=cursor)),)
+
+    def on_admit_updates(
+        self, envelope: Any, facts: AdmissionFacts, now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        """Journal a batch with its cursor, then deal with what needs no follower."""
+        updates = envelope.body.updates
+        disorder = _disorder(updates)
+        if disorder:
+            refused = AdmissionRefused(reason="disorder", text=disorder)
+            return self, (Reply(envelope.message_id, refused),)
+        fresh = [u for u in updates if facts.cursor is None or u["update_id"] > facts.cursor]
+        cursor = max([u["update_id"] for u in updates] + [facts.cursor or 0])
+        routed = [(route(update, facts.known), update) for update in fresh]
+        effects: list[Any] = []
+        if fresh:
+            arguments = {"batch": routed, "cursor": cursor, "epoch": self.epoch, "now": now.wall}
+            effects.append(Write("ingress", "admit", arguments))
+        plan = self
+        for place, update in routed:
+            plan, more = plan._after_admission(place, update, facts, now)
+            effects += more
+        effects.append(Reply(envelope.message_id, UpdatesAdmitted(cursor=cursor)))
+        return plan, tuple(effects)
+
+    def _after_admission(
+        self, place: Routed, update: Mapping[str, Any], facts: AdmissionFacts, now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        if place.reason == "stranger":
+            return self._deny(place, update, now)
+        if place.reason == "choice":
+            choice = choice_of(update)
+            row = facts.choices.get(choice.update_id) if choice else None
+            return self, settle_choice(update, choice, row, self.reachable, self.epoch)
+        if place.reason == "own-service-message":
+            created = created_topic(update, facts.known.bot_id)
+            if created is not None:
+                chat_id, thread_id, name = created
+                seen = TopicCreatedSeen(chat_id=chat_id, thread_id=thread_id, name=name)
+                return self, (Send("target_provisioner", seen),)
+        return self, ()
+
+    def _deny(
+        self, place: Routed, update: Mapping[str, Any], now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        stranger = place.from_id
+        noted = Notify("inbox.stranger", {"user_id": stranger, "kind": place.kind}, "WARNING")
+        told = self.denied.get(stranger or 0)
+        silent = told is not None and now.wall - told < DENY_EVERY_MS
+        private = place.kind in ("message", "edited_message") and place.chat_id == stranger
+        if stranger is None or silent or not private:
+            return self, (noted,)
+        denied = dict(list(self.denied.items())[-REMEMBERED_STRANGERS:])
+        denied[stranger] = now.wall
+        params: dict[str, Any] = {
+            "chat_id": stranger,
+            "text": PRIVATE_BOT.format(user_id=stranger),
+        }
+        if place.thread_id is not None:
+            params["message_thread_id"] = place.thread_id
+        call = CallTelegram(method="sendMessage", params=params, priority="control")
+        refusal = Send("telegram_gateway", call, f"deny/{place.update_id}", resend=False)
+        return dataclasses.replace(self, denied=denied), (noted, refusal)
+
+    # -- who is there ---------------------------------------------------------------------------
+
+    def on_followers_described(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """The registry's whole list replaces ours."""
+        reachable = {
+            follower["binding_key"]: Reachable(follower["thread_name"], follower["slot"])
+            for follower in envelope.body.followers
+            if follower["connected"]
+        }
+        return dataclasses.replace(self, reachable=reachable), ()
+
+    def on_follower_registered(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """A binding can be reached: what waits for it goes out."""
+        said = envelope.body
+        reachable = dict(self.reachable)
+        reachable[said.binding_key] = Reachable(said.thread_name, said.slot)
+        absent = {k: v for k, v in self.absent_since.items() if k != said.binding_key}
+        return dataclasses.replace(self, reachable=reachable, absent_since=absent), ()
+
+    def on_follower_unreachable(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """Nobody is there: messages wait without limit and without counting as attempts."""
+        return self._without(envelope.body.binding_key), ()
+
+    def _without(self, binding_key: str) -> "InboxPlan":
+        reachable = {k: v for k, v in self.reachable.items() if k != binding_key}
+        return dataclasses.replace(self, reachable=reachable)
+
+    def on_wakeup_look_again(self, now: Now) -> tuple["InboxPlan", Effects]:
+        """Now and then compare with the registry: a report may have been lost with an actor."""
+        return self, (
+            Send("follower_registry", DescribeFollowers(), deadline_ms=LOOK_AGAIN_MS),
+            WakeAfter("look_again", LOOK_AGAIN_MS),
+        )
+
+    # -- forwarding -----------------------------------------------------------------------------
+
+    def on_due(self, rows: tuple[Any, ...], now: Now) -> tuple["InboxPlan", Effects]:
+        """Send the oldest due row of every reachable binding that has none under way."""
+        busy = {row.binding_key for row in self.under_way.values()}
+        under_way = dict(self.under_way)
+        sends: list[Any] = []
+        for row in rows:
+            if row.binding_key in busy or row.binding_key not in self.reachable:
+                continue
+            busy.add(row.binding_key)
+            command_id = f"forward/{row.update_id}/{row.attempts}"
+            under_way[command_id] = row
+            forward = ForwardUpdate(
+                binding_key=row.binding_key,
+                update_id=row.update_id,
+                forward_kind=FORWARD_KINDS[row.kind],
+                carrier=row.carrier,
+            )
+            sends.append(
+                Send("follower_registry", forward, command_id, deadline_ms=FORWARD_DEADLINE_MS)
+            )
+        return dataclasses.replace(self, under_way=under_way), tuple(sends)
+
+    def on_update_forwarded(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """The exact receipt came back: the row is settled."""
+        plan, row = self._landed(envelope.in_reply_to)
+        if row is None:
+            return plan, ()
+        arguments = {"update_id": row.update_id, "epoch": self.epoch, "now": now.wall}
+        return plan, (Write("ingress", "settle_done", arguments),)
+
+    def on_forward_failed(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """Not taken: an absent recipient waits, anything else is tried again later."""
+        plan, row = self._landed(envelope.in_reply_to)
+        if row is None:
+            return plan, ()
+        return plan._not_taken(row, envelope.body.failure_class, now)
+
+    def on_unanswered(self, unanswered: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """The registry said nothing: the row is still ours."""
+        plan, row = self._landed(unanswered.command_id)
+        if row is not None:
+            return plan._not_taken(row, "transport-failed", now)
+        return plan._call_lost(unanswered.command_id), ()
+
+    def on_command_failed(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """A peer could not do it for reasons of its own."""
+        plan, row = self._landed(envelope.in_reply_to)
+        if row is not None:
+            return plan._not_taken(row, "transport-failed", now)
+        return plan._call_lost(envelope.in_reply_to), ()
+
+    def _landed(self, command_id: str | None) -> tuple["InboxPlan", Any]:
+        under_way = dict(self.under_way)
+        row = under_way.pop(command_id or "", None)
+        return dataclasses.replace(self, under_way=under_way), row
+
+    def _not_taken(self, row: Any, failure_class: str, now: Now) -> tuple["InboxPlan", Effects]:
+        if failure_class == "recipient-absent":
+            return self._without(row.binding_key), ()
+        delay = min(RETRY_CAP_MS, RETRY_BASE_MS * 2**row.attempts)
+        arguments = {
+            "update_id": row.update_id,
+            "failure_class": failure_class,
+            "next_retry_ms": now.wall + delay,
+            "epoch": self.epoch,
+            "now": now.wall,
+        }
+        fields = {
+            "update_id": row.update_id,
+            "failure_class": failure_class,
+            "attempt": row.attempts + 1,
+        }
+        return self, (
+            Write("ingress", "settle_retry", arguments),
+            Notify("inbox.forward_rejected", fields, "WARNING"),
+            WakeAfter("retry", delay),
+        )
+
+    def on_wakeup_retry(self, now: Now) -> tuple["InboxPlan", Effects]:
+        """Something may be due again; the pump that follows every step finds it."""
+        return self, ()
+
+    # -- the unrouted and the absent ------------------------------------------------------------
+
+    def on_unasked(self, rows: tuple[Any, ...], now: Now) -> tuple["InboxPlan", Effects]:
+        """Ask the owner about messages that belong to no thread of ours, one question each."""
+        new = [row for row in rows if row.update_id not in self.asking]
+        if not new or not self.reachable:
+            return self, ()
+        asking = self.asking | {row.update_id for row in new}
+        sends = tuple(ask_which(row, self.reachable) for row in new)
+        return dataclasses.replace(self, asking=asking), sends
+
+    def on_telegram_answered(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """A question or a notice was sent."""
+        purpose, _, rest = (envelope.in_reply_to or "").partition("/")
+        if purpose != "ask":
+            return self, ()
+        arguments = {"update_id": int(rest), "epoch": self.epoch, "now": now.wall}
+        plan = dataclasses.replace(self, asking=self.asking - {int(rest)})
+        return plan, (Write("ingress", "mark_asked", arguments),)
+
+    def on_telegram_refused(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
+        """A question did not go out: it is asked again with the next look."""
+        outcome = envelope.body.outcome
+        noted = Notify("inbox.call_refused", {"outcome": outcome, "id": envelope.in_reply_to})
+        if outcome == "commit-unknown":
+            plan, effects = self.on_telegram_answered(envelope, now)
+            return plan, (*effects, noted)
+        return self, (noted, WakeAfter("forget_asking", LOOK_AGAIN_MS))
+
+    def on_wakeup_forget_asking(self, now: Now) -> tuple["InboxPlan", Effects]:
+        """Questions that did not go out may be asked again now."""
+        return dataclasses.replace(self, asking=frozenset()), ()
+
+    def _call_lost(self, command_id: str | None) -> "InboxPlan":
+        purpose, _, rest = (command_id or "").partition("/")
+        if purpose != "ask":
+            return self
+        return dataclasses.replace(self, asking=self.asking - {int(rest)})
+
+    def on_absent(self, absent: tuple[Absent, ...], now: Now) -> tuple["InboxPlan", Effects]:
+        """Tell the owner once a thread that nobody is there, after the grace of a short restart."""
+        since = {
+            one.binding_key: self.absent_since.get(one.binding_key, now.boot)
+            for one in absent
+            if not one.noticed and one.binding_key not in self.reachable
+        }
+        effects: list[Any] = []
+        for one in absent:
+            if one.binding_key not in since:
+                continue
+            if now.boot - since[one.binding_key] >= NOTICE_GRACE_MS:
+                del since[one.binding_key]
+                effects += self._notice(one, now)
+        if since:
+            soonest = min(since.values()) + NOTICE_GRACE_MS - now.boot
+            effects.append(WakeAfter("retry", max(soonest, 1)))
+        return dataclasses.replace(self, absent_since=since), tuple(effects)
+
+    def _notice(self, one: Absent, now: Now) -> Effects:
+        text = PROCESS_ABSENT_PLAIN
+        if one.directory and one.command:
+            text = PROCESS_ABSENT.format(directory=one.directory, command=one.command)
+        params: dict[str, Any] = {"chat_id": one.chat_id, "text": text}
+        if one.thread_id is not None:
+            params["message_thread_id"] = one.thread_id
+        call = CallTelegram(method="sendMessage", params=params, priority="control")
+        arguments = {"binding_key": one.binding_key, "epoch": self.epoch, "now": now.wall}
+        return (
+            # Written first: told once at most, even if this process dies in between.
+            Write("ingress", "mark_noticed", arguments),
+            Send("telegram_gateway", call, resend=False),
+        )
+
+    def describe(self, now: Now) -> dict[str, Any]:
+        """For status: how many are reachable and under way; the counts of rows are read beside."""
+        return {"reachable": len(self.reachable), "under_way": len(self.under_way)}
+
+
+def _disorder(updates: list[Mapping[str, Any]]) -> str:
+    ids = [update.get("update_id") for update in updates]
+    if not all(isinstance(i, int) and 0 <= i < 2**63 for i in ids):
+        return "an update id is missing or no natural number"
+    if any(later <= earlier for earlier, later in zip(ids, ids[1:], strict=False)):
+        return "update ids do not rise"
+    return ""

@@ -1,0 +1,107 @@
+"""The live followers: the sole routing authority, in memory only.
+
+A value: each method returns the next roster. A follower is entered after its thread is known; entering it
+drops every other entry that shares its profile or its target.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from messages.bus_parts import Target
+from messages.bus_protocol import DURABLE_ADMISSION
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Follower:
+    """One registered follower."""
+
+    instance_id: str
+    binding_key: str
+    generation: str
+    pid: int | None
+    birth: str | None
+    slot: str
+    thread_name: str
+    target: Target
+    connected_at: int
+    heartbeat_at: int
+    capabilities: tuple[str, ...] = ()
+    connection: int | None = None
+    socket_path: str | None = None
+    own: bool = False
+
+    @property
+    def reachable(self) -> bool:
+        """Whether an update can be handed over now."""
+        return self.connection is not None or self.socket_path is not None
+
+    def describe(self, now: int) -> dict[str, Any]:
+        """The follower as `status` and the prune supervisor see it."""
+        return {
+            "instance_id": self.instance_id,
+            "pid": self.pid,
+            "birth": self.birth,
+            "slot": self.slot,
+            "thread_name": self.thread_name,
+            "chat_id": self.target.chat_id,
+            "thread_id": self.target.thread_id,
+            "binding_key": self.binding_key,
+            "generation": self.generation,
+            "heartbeat_age_ms": max(0, now - self.heartbeat_at),
+            "connected": self.reachable,
+            "capabilities": list(self.capabilities),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Roster:
+    """Followers by instance id."""
+
+    followers: Mapping[str, Follower] = dataclasses.field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Follower]:
+        return iter(self.followers.values())
+
+    def get(self, instance_id: str) -> Follower | None:
+        """The follower of this instance."""
+        return self.followers.get(instance_id)
+
+    def by_binding(self, binding_key: str) -> Follower | None:
+        """The follower of this profile."""
+        return next((one for one in self if one.binding_key == binding_key), None)
+
+    def by_connection(self, connection: int) -> Follower | None:
+        """The follower that registered over this connection last."""
+        return next((one for one in self if one.connection == connection), None)
+
+    def enter(self, follower: Follower) -> "Roster":
+        """Register; the heartbeat of the same instance is kept, so that registering proves no life."""
+        earlier = self.get(follower.instance_id)
+        if earlier is not None:
+            follower = dataclasses.replace(
+                follower, heartbeat_at=max(earlier.heartbeat_at, follower.heartbeat_at)
+            )
+        kept = {
+            one.instance_id: one
+            for one in self
+            if one.binding_key != follower.binding_key and one.target != follower.target
+        }
+        return Roster({**kept, follower.instance_id: follower})
+
+    def changed(self, instance_id: str, **changes: Any) -> "Roster":
+        """The roster with some fields of one follower changed."""
+        changed = dataclasses.replace(self.followers[instance_id], **changes)
+        return Roster({**self.followers, instance_id: changed})
+
+    def without(self, instance_id: str) -> "Roster":
+        """The roster without one follower."""
+        return Roster({key: one for key, one in self.followers.items() if key != instance_id})
+
+    def eligible_slots(self) -> list[str]:
+        """Slots that may lead next, ascending: the leading instance's own is not among them."""
+        return sorted(
+            one.slot
+            for one in self
+            if not one.own and one.slot and DURABLE_ADMISSION in one.capabilities
+        )
