@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.asyncio_actor import AsyncioActor
+from actors.base import HalfDone
 from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint
+from actors.event_log import log_event
 from actors.loop_thread import Io
 from actors.plans.api_allowlist import own_message_of
 from actors.plans.bus_request import Asked, BusRequest
@@ -21,9 +23,15 @@ from actors.tree_stores import open_bus
 from messages.bus import INVALID_REQUEST_ID, Ack, AckError, CallApi, InvalidEnvelope, dump
 from messages.bus_texts import LEDGER_OVERLOADED, REQUEST_ID_COLLISION, M
 from messages.kind import MessageInvalid
+from stores.errors import Deposed
 from stores.home import Home
 from stores.lease import Lease
 from stores.message_ownership import MessageOwnership
+
+
+def kind_of(request: BusRequest) -> str:
+    """The kind of a request, for the log."""
+    return getattr(request.envelope, "KIND", "other")
 
 
 class FollowerRegistry(AsyncioActor, Supervisor):
@@ -95,24 +103,28 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         heard, answer = self._ledger.hear(key, digest, arrived.connection)
         match heard:
             case Heard.NEW:
-                self._carry_out(request)
+                self._carry_out_request(request)
             case Heard.SETTLED if answer is not None:
-                self._write((arrived.connection,), answer)
+                self._say_line((arrived.connection,), answer)
             case Heard.COLLISION:
                 error = AckError(code=REQUEST_ID_COLLISION)
                 self._refuse(arrived, M.REQUEST_ID_COLLISION, error)
             case Heard.OVERLOADED:
                 self._refuse(arrived, M.LEDGER_OVERLOADED, AckError(code=LEDGER_OVERLOADED))
 
-    def _carry_out(self, request: BusRequest) -> None:
+    def _carry_out_request(self, request: BusRequest) -> None:
         try:
             self.step("on_bus_request", request, self.read_bus_request(request))
-        except Exception:
-            failed = Ack(
-                request_id=request.asked.request_id, ok=False, message=M.HANDLER_FAILED
+        except Exception as failure:
+            # Answered here and now: a request is never tried again behind its sender's back.
+            log_event("registry.request_failed", "ERROR", exception=True, kind=kind_of(request))
+            self._settle(
+                request.asked,
+                Ack(request_id=request.asked.request_id, ok=False, message=M.HANDLER_FAILED),
+                request.connection,
             )
-            self._settle(request.asked, failed, request.connection)
-            raise
+            if isinstance(failure, (Deposed, HalfDone)):
+                raise
 
     def _refuse(self, arrived: Arrived, text: str, error: AckError) -> None:
         request_id = getattr(arrived.envelope, "request_id", INVALID_REQUEST_ID)
@@ -121,7 +133,7 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         )
 
     def _answer(self, arrived: Arrived, ack: Ack) -> None:
-        self._write((arrived.connection,), dump(ack))
+        self._say_line((arrived.connection,), dump(ack))
 
     # -- effects --------------------------------------------------------------------------------
 
@@ -132,7 +144,7 @@ class FollowerRegistry(AsyncioActor, Supervisor):
                 self._settle(effect.arguments["asked"], effect.arguments["ack"])
             case "push":
                 connection = effect.arguments["connection"]
-                self._write((connection,), dump(effect.arguments["envelope"]))
+                self._say_line((connection,), dump(effect.arguments["envelope"]))
             case "relay":
                 arguments = dict(effect.arguments)
                 arguments["line"] = dump(arguments.pop("envelope"))
@@ -149,9 +161,9 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         waiting = self._ledger.settle(asked.ledger_key, line)
         if not waiting and connection is not None:
             waiting = (connection,)
-        self._write(waiting, line)
+        self._say_line(waiting, line)
 
-    def _write(self, connections: tuple[int, ...], line: bytes) -> None:
+    def _say_line(self, connections: tuple[int, ...], line: bytes) -> None:
         if connections:
             arguments = {"connections": connections, "line": line}
             self.loop.submit("answer", "answer", arguments)

@@ -7,7 +7,7 @@ validated when it is loaded and when it is dumped: marshmallow's own `dump` does
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
@@ -24,6 +24,9 @@ class MessageInvalid(ValueError):
 def said(field: fields.Field, meaning: str, default: Any = dataclasses.MISSING) -> Any:
     """Declare one field: its schema, its meaning with unit, and what absence means (the default)."""
     field.metadata["description"] = meaning
+    if isinstance(field, fields.Boolean):
+        # marshmallow takes "yes", "off" and many more for a boolean; between actors that is a mistake.
+        field.truthy, field.falsy = {True}, {False}
     if default is not dataclasses.MISSING:
         field.required = False
         field.load_default = default
@@ -33,6 +36,7 @@ def said(field: fields.Field, meaning: str, default: Any = dataclasses.MISSING) 
     return dataclasses.field(default=default, metadata={"field": field})
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(said,))
 def message(kind: str, version: int = 1) -> Callable[[type[T]], type[T]]:
     """Make a class of annotated `said` fields the body of messages of this kind and version."""
 
