@@ -64,7 +64,8 @@ def _cut(text: str, limit: int) -> tuple[str, str]:
         # The border itself may lie just behind the last character that fits.
         at = text.rfind(border, earliest, end + len(border))
         if at > 0:
-            return text[:at], text[at:].lstrip("\n") if border != " " else text[at + 1:]
+            rest = text[at + 1:] if border == " " else text[at:].lstrip("\n")
+            return text[:at].rstrip("\n"), rest
     end = _cluster_start(text, end)
     return text[:end], text[end:]
 
