@@ -5,6 +5,8 @@ Messages are sentences a person can act on; they never carry a token, a secret o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class StoreError(Exception):
     """The stored state could not be used."""
@@ -61,6 +63,10 @@ class UnknownRecord(StoreError):
 
 class IngressConflict(StoreError):
     """An update came again with other content; the first one was kept and nothing was written."""
+
+    def __init__(self, update_ids: Iterable[int] = ()) -> None:
+        self.update_ids = tuple(update_ids)
+        super().__init__(f"({', '.join(map(str, self.update_ids))})")
 
 
 class IdentityMismatch(StoreError):

@@ -55,7 +55,7 @@ class MessageOwnership(Store):
     def record(
         self,
         chat_id: int,
-        message_ids: Iterable[int],
+        message_id: int,
         binding_key: str,
         thread_id: int | None,
         instance_id: str,
@@ -63,7 +63,10 @@ class MessageOwnership(Store):
         epoch: int,
         now: int,
     ) -> None:
-        """These messages belong to this binding; the first time of each stays known."""
+        """This message belongs to this binding; since when stays known."""
+        one = and_(
+            MESSAGE_OWNERSHIP.c.chat_id == chat_id, MESSAGE_OWNERSHIP.c.message_id == message_id
+        )
         values = {
             "binding_key": binding_key,
             "thread_id": thread_id,
@@ -73,15 +76,9 @@ class MessageOwnership(Store):
         }
         with self.database.transaction() as tx:
             require_epoch(tx, epoch)
-            for message_id in message_ids:
-                one = and_(
-                    MESSAGE_OWNERSHIP.c.chat_id == chat_id,
-                    MESSAGE_OWNERSHIP.c.message_id == message_id,
-                )
-                change = update(MESSAGE_OWNERSHIP).where(one).values(**values)
-                if tx.execute(change).rowcount == 0:
-                    key = {"chat_id": chat_id, "message_id": message_id, "created_ms": now}
-                    tx.execute(insert(MESSAGE_OWNERSHIP).values(**key, **values))
+            if tx.execute(update(MESSAGE_OWNERSHIP).where(one).values(**values)).rowcount == 0:
+                key = {"chat_id": chat_id, "message_id": message_id, "created_ms": now}
+                tx.execute(insert(MESSAGE_OWNERSHIP).values(**key, **values))
 
     def rebind(
         self, binding_key: str, instance_id: str, generation: str | None, epoch: int, now: int
