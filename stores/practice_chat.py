@@ -11,7 +11,7 @@ Times are milliseconds of the wall clock, passed in by the caller. It decides no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -24,6 +24,8 @@ from stores.database import Database, upsert
 
 _FIRST_IDS_FROM_S = 1_767_225_600  # 2026-01-01
 _LOWEST_ID = 100  # 1 means "General" in a forum
+# Far apart, so that one kind is never taken for another by luck.
+_FIRST_ID = {"message": 0, "update": 500_000_000}
 
 metadata = MetaData()
 
@@ -199,7 +201,7 @@ class PracticeChatStore:
     def take_id(self, kind: str, now: int) -> int:
         """The next id of a kind ("message", "update"); never given out twice."""
         with self._database.transaction():
-            first = max(_LOWEST_ID, now // 1000 - _FIRST_IDS_FROM_S)
+            first = _FIRST_ID[kind] + max(_LOWEST_ID, now // 1000 - _FIRST_IDS_FROM_S)
             taken = int(self.setting(f"next {kind}", first))
             self.remember_setting(f"next {kind}", taken + 1)
         return taken
@@ -376,10 +378,10 @@ def _columns(record: Any) -> dict[str, Any]:
 
 
 def _record(kind: Any, row: Row[Any]) -> Any:
-    values: Sequence[tuple[str, Any]] = list(row._mapping.items())
+    values = {str(name): value for name, value in row._mapping.items()}
     return kind(
         **{
             name: json.loads(value) if name in _JSON_COLUMNS else value
-            for name, value in values
+            for name, value in values.items()
         }
     )

@@ -1,0 +1,176 @@
+"""Find the practice chat of a home, or start it; called by `run.py` before anything else runs.
+
+The server is nobody's child: it is exec'ed through a short-lived process in a session of its own,
+so neither a closed terminal nor the end of the instance that started it reaches it. Nothing here
+imports the server or its web framework.
+
+Order for callers: `hold_practice_chat` first, then `ensure_practice_chat`; while the hold lasts the
+server does not end.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from actors.sandbox.attendance import attend
+from actors.sandbox.credentials import practice_key, practice_token
+from actors.sandbox.failure import PracticeChatFailed
+from actors.sandbox.port_file import PortFile
+from stores.private_files import FILE_MODE, file_lock, make_private_directory
+from stores.process_birth import Liveness, liveness
+
+START_WITHIN_S = 5.0
+ANSWER_WITHIN_S = 2.0
+_LOOK_EVERY_S = 0.02
+_LARGEST_LOG = 1 << 20
+_LOG_TAIL = 4096
+
+# Run without site and environment, so it costs a few milliseconds. It leaves the new process
+# without a parent and tells its pid; the child is no session leader and can get no terminal.
+_DETACH = """\
+import os, sys
+pid = os.fork()
+if pid:
+    os.write(3, b"%d" % pid)
+    os._exit(0)
+os.close(3)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeAddress:
+    """Where the practice chat is; `url` is for a person, the rest for a bot."""
+
+    port: int
+    key: str = field(repr=False)
+    token: str = field(repr=False)
+
+    @property
+    def api_root(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.api_root}/?key={self.key}"
+
+
+def hold_practice_chat(home: Path) -> BinaryIO:
+    """Count as a user of the practice chat until the file is closed or this process ends."""
+    return attend(_directory(home))
+
+
+def ensure_practice_chat(home: Path, port: int | None, command: list[str]) -> PracticeAddress:
+    """The running practice chat, else a new one by exec'ing `command`; raises PracticeChatFailed.
+
+    An explicit `port` is insisted on. `command` gets no secret: the server finds them in the home.
+    """
+    directory = _directory(home)
+    with attend(directory), file_lock(directory / "start.lock"):
+        key = practice_key(directory)
+        found = PortFile.read(directory / "port.json")
+        if found is None or found.is_dead:
+            found = _started(directory, found, command, key)
+        elif not _answers(found, key):
+            raise PracticeChatFailed(
+                f"The practice chat (process {found.pid}) does not answer on port {found.port}. "
+                "End that process, then try again."
+            )
+        if port is not None and found.port != port:
+            raise PracticeChatFailed(
+                f"The practice chat of this home already runs on port {found.port}, "
+                f"not on {port}. Leave out --sandbox-port to use it."
+            )
+        return PracticeAddress(found.port, key, practice_token(directory))
+
+
+def _directory(home: Path) -> Path:
+    directory = Path(os.path.abspath(home)) / "practice"
+    make_private_directory(directory)
+    return directory
+
+
+def _started(
+    directory: Path, stale: PortFile | None, command: list[str], key: str
+) -> PortFile:
+    log = directory / "log"
+    pid = _detached(command, log)
+    until = time.monotonic() + START_WITHIN_S
+    while time.monotonic() < until:
+        found = PortFile.read(directory / "port.json")
+        if found is not None and found != stale and not found.is_dead and _answers(found, key):
+            return found
+        if liveness(pid, "", "") is Liveness.DEAD:
+            raise PracticeChatFailed(_last_words(log))
+        time.sleep(_LOOK_EVERY_S)
+    raise PracticeChatFailed(
+        f"The practice chat (process {pid}) did not start within {START_WITHIN_S:.0f} seconds. "
+        f"See {log}"
+    )
+
+
+def _detached(command: list[str], log: Path) -> int:
+    """Exec the command in the background with its own log; the pid it has."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    if log.exists() and log.stat().st_size > _LARGEST_LOG:
+        flags |= os.O_TRUNC
+    output = os.open(log, flags, FILE_MODE)
+    reading, writing = os.pipe()
+    try:
+        os.fchmod(output, FILE_MODE)
+        starter = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _on_descriptor(writing), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            close_fds=True,
+            pass_fds=(writing,),
+            start_new_session=True,
+        )
+        os.close(writing)
+        writing = -1
+        told = os.read(reading, 32)
+        starter.wait()
+    finally:
+        for descriptor in (output, reading, writing):
+            if descriptor >= 0:
+                os.close(descriptor)
+    if not told.isdigit():
+        raise PracticeChatFailed(_last_words(log))
+    return int(told)
+
+
+def _on_descriptor(number: int) -> str:
+    return _DETACH.replace("(3", f"({number}")
+
+
+def _answers(found: PortFile, key: str) -> bool:
+    """Whether the server there knows our key."""
+    request = (
+        f"GET /sandbox/ping HTTP/1.1\r\nHost: 127.0.0.1:{found.port}\r\n"
+        f"X-Sandbox-Key: {key}\r\nConnection: close\r\n\r\n"
+    )
+    try:
+        with socket.create_connection(("127.0.0.1", found.port), ANSWER_WITHIN_S) as connection:
+            connection.sendall(request.encode())
+            with connection.makefile("rb") as answer:
+                return answer.readline(256).startswith(b"HTTP/1.1 200 ")
+    except OSError:
+        return False
+
+
+def _last_words(log: Path) -> str:
+    """The last line the server wrote before it ended."""
+    try:
+        lines = log.read_bytes()[-_LOG_TAIL:].decode("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return said or f"The practice chat could not start. See {log}"
