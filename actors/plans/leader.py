@@ -88,7 +88,9 @@ class LeaderPlan:
             phase=Phase.CHILDREN,
             led_before=led_before,
         )
+        started = {"epoch": plan.settings["epoch"], "now": now.wall}
         effects: list[Any] = [
+            Write("bus_settings", "record_first_start", started),
             WakeAfter("patrol", PATROL_MS),
             WakeAfter("lease", LEASE_MS),
         ]

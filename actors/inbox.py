@@ -1,0 +1,145 @@
+"""The Inbox: the intake journal. It admits updates, decides whose they are, and settles them.
+
+It owns `ingress.db`; the bindings, identities and owners of messages it only reads. After every step it
+looks for what can go out now, so nothing depends on a wakeup that might be lost.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.base import PlanActor
+from actors.plans.choosing import choice_of
+from actors.plans.inbox import Absent, AdmissionFacts, InboxPlan
+from actors.plans.routing import Known, messages_referred_to
+from actors.tree_stores import open_bus, open_ingress
+from messages.inbox import AdmitUpdates
+from stores.bindings import Bindings
+from stores.bus_settings import BusSettings
+from stores.identities import Identities
+from stores.ingress import Ingress
+from stores.message_ownership import MessageOwnership
+
+KEEP_DONE_MS = 7 * 24 * 3_600_000
+KEEP_NEWEST = 5_000
+"""Settled updates tell whose a message was, so the newest are kept however old they are."""
+FORGET_EVERY = 500
+
+
+class Inbox(PlanActor):
+    """The journal between the poller and the followers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = 0
+        self._pumping = False
+
+    def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The journal, and what is read of the others' tables."""
+        bus = open_bus(settings)
+        return {
+            "ingress": Ingress(open_ingress(settings)),
+            "bindings": Bindings(bus),
+            "bus_settings": BusSettings(bus),
+            "identities": Identities(bus),
+            "message_ownership": MessageOwnership(bus),
+        }
+
+    def first_plan(self, settings: Mapping[str, Any]) -> InboxPlan:
+        """Nobody is known to be reachable yet."""
+        return InboxPlan(epoch=settings["epoch"])
+
+    def configured(self) -> None:
+        """Ask who is there."""
+        self.step("on_configured")
+
+    # -- rows that decisions need ---------------------------------------------------------------
+
+    def read_fetch_cursor(self, body: Any) -> int | None:
+        """Where polling goes on."""
+        return self.stores["ingress"].cursor()
+
+    def read_admit_updates(self, body: AdmitUpdates) -> AdmissionFacts:
+        """What routing may know about this batch."""
+        chat_id = self.settings["chat_id"]
+        referred = [i for update in body.updates for i in messages_referred_to(update)]
+        sent = self.stores["message_ownership"].find_many(chat_id, referred)
+        received = self.stores["ingress"].message_bindings(chat_id, referred)
+        held = [one for one in self.stores["bindings"].all() if one.chat_id == chat_id]
+        plain = next((one.binding_key for one in held if one.thread_id is None), None)
+        known = Known(
+            bot_id=self.settings["bot_id"],
+            owner_id=self.settings["owner_id"],
+            chat_id=chat_id,
+            by_thread={one.thread_id: one.binding_key for one in held if one.thread_id is not None},
+            by_message={**received, **{i: record.binding_key for i, record in sent.items()}},
+            sole_binding=plain,
+            held_before_ms=self.stores["bus_settings"].first_started_ms(),
+        )
+        choices = [choice for choice in map(choice_of, body.updates) if choice is not None]
+        return AdmissionFacts(
+            cursor=self.stores["ingress"].cursor(),
+            known=known,
+            choices=self.stores["ingress"].by_ids([choice.update_id for choice in choices]),
+        )
+
+    # -- the pump -------------------------------------------------------------------------------
+
+    def step(self, handler: str, *arguments: Any) -> None:
+        """Every step is followed by a look at what can go out now."""
+        super().step(handler, *arguments)
+        if not self._pumping:
+            self._pumping = True
+            try:
+                self._pump()
+            finally:
+                self._pumping = False
+
+    def _pump(self) -> None:
+        ingress, now = self.stores["ingress"], self.clock().wall
+        busy = {row.binding_key for row in self.plan.under_way.values()}
+        free = [key for key in self.plan.reachable if key not in busy]
+        if free:
+            due = ingress.oldest_due(free, now)
+            if due:
+                super().step("on_due", due)
+        if self.plan.reachable:
+            unasked = ingress.unasked()
+            if unasked:
+                super().step("on_unasked", unasked)
+        absent = tuple(
+            self._absent(one)
+            for one in ingress.waiting()
+            if one.binding_key not in self.plan.reachable
+        )
+        if absent or self.plan.absent_since:
+            super().step("on_absent", absent)
+        self._forget()
+
+    def _absent(self, waiting: Any) -> Absent:
+        identity = self.stores["identities"].get(waiting.binding_key)
+        return Absent(
+            binding_key=waiting.binding_key,
+            noticed=waiting.noticed,
+            chat_id=self.settings["chat_id"],
+            thread_id=waiting.thread_id,
+            directory=identity.directory if identity else None,
+            command=identity.command if identity else None,
+        )
+
+    def _forget(self) -> None:
+        self._steps += 1
+        if self._steps % FORGET_EVERY == 0:
+            self.stores["ingress"].forget_done(
+                self.clock().wall - KEEP_DONE_MS, KEEP_NEWEST, self.settings["epoch"]
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """For status: the counts of rows, beside what the plan knows."""
+        counts = self.stores["ingress"].counts()
+        return {
+            "pending": counts.pending,
+            "retrying": counts.retrying,
+            "queued": counts.queued,
+            "dead": counts.dead,
+            **super().describe(),
+        }
