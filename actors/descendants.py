@@ -1,8 +1,9 @@
 """Everything this process has started, directly or not: to list it, end it and reap it.
 
-A process that is a subreaper (``orphans.become_subreaper``) stays the ancestor of whatever its
-descendants leave behind, so on Linux the list is complete. Only descendants are ever signalled: the
-signal goes through a pidfd opened before the descent is read again.
+On Linux a subreaper (``orphans.become_subreaper``) stays the ancestor of whatever its descendants leave
+behind, so having no child left means having no descendant left; nothing escapes between two looks. Only
+descendants are ever signalled: through a pidfd opened before the descent is read again, so that a reused
+pid is nobody else's misfortune. Elsewhere psutil does what can be done.
 """
 
 from __future__ import annotations
@@ -17,46 +18,54 @@ from actors import orphans
 _PAUSE = 0.002
 
 
-def descendants(ancestor: int | None = None) -> set[int]:
-    """Pids of all living descendants of a process (of this one unless told); zombies are none."""
-    ancestor = os.getpid() if ancestor is None else ancestor
-    return _below(ancestor, _parents())
+def descendants() -> set[int]:
+    """Pids of the living descendants of this process, as one look at a moving thing shows them."""
+    if sys.platform != "linux":
+        import psutil
+
+        return {each.pid for each in psutil.Process().children(recursive=True)}
+    children: dict[int, list[int]] = {}
+    for pid, parent in _parents().items():
+        children.setdefault(parent, []).append(pid)
+    found: set[int] = set()
+    open_ends = [os.getpid()]
+    while open_ends:
+        below = children.get(open_ends.pop(), [])
+        found.update(below)
+        open_ends.extend(below)
+    return found
 
 
-def end_descendants(spare: frozenset[int] | set[int] = frozenset(), within: float = 5.0) -> set[int]:
-    """SIGKILLs all descendants until none is left and reaps them; what survived ``within`` comes back.
-
-    ``spare`` are pids that are left alone with all that is below them.
-    """
+def end_descendants(within: float = 5.0) -> bool:
+    """SIGKILLs and reaps all descendants; whether none is left."""
+    if sys.platform != "linux":
+        return _end_by_psutil(within)
     deadline = time.monotonic() + within
     while True:
-        parents = _parents()
-        living = _below(os.getpid(), parents, spare)
-        for pid in living:
+        for pid in descendants():
             _kill_descendant(pid)
-        reap()
-        if not living or time.monotonic() > deadline:
-            return living
+        if not reap():
+            return True
+        if time.monotonic() > deadline:
+            return False
         time.sleep(_PAUSE)
 
 
-def reap() -> int:
-    """Collects every child of this process that has ended; how many."""
-    count = 0
+def reap() -> bool:
+    """Collects every child of this process that has ended; whether there are others."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return count
+            return False
         if not pid:
-            return count
-        count += 1
+            return True
 
 
 def _kill_descendant(pid: int) -> None:
     pidfd = orphans.open_pidfd(pid)
     try:
-        if pid not in descendants():
+        if not _descends(pid):
             return
         if pidfd is None:
             os.kill(pid, signal.SIGKILL)
@@ -69,45 +78,40 @@ def _kill_descendant(pid: int) -> None:
             os.close(pidfd)
 
 
-def _below(ancestor: int, parents: dict[int, int],
-           spare: frozenset[int] | set[int] = frozenset()) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for pid, parent in parents.items():
-        children.setdefault(parent, []).append(pid)
-    found: set[int] = set()
-    open_ends = [ancestor]
-    while open_ends:
-        for pid in children.get(open_ends.pop(), ()):
-            if pid not in spare and pid not in found:
-                found.add(pid)
-                open_ends.append(pid)
-    return found
+def _descends(pid: int) -> bool:
+    ancestor = _parent(pid)
+    while ancestor and ancestor != os.getpid():
+        ancestor = _parent(ancestor)
+    return ancestor is not None and ancestor != 0
 
 
 def _parents() -> dict[int, int]:
     """The parent of every living process that can be read."""
-    if sys.platform != "linux":
-        return _parents_by_psutil()
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                # The command's name may hold anything, a ")" too.
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if fields[0] not in (b"Z", b"X"):
-            parents[int(name)] = int(fields[1])
-    return parents
+    pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return {pid: parent for pid in pids if (parent := _parent(pid)) is not None}
 
 
-def _parents_by_psutil() -> dict[int, int]:
+def _parent(pid: int) -> int | None:
+    """None when it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The command's name may hold anything, a ")" too.
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]) if fields and fields[0] not in (b"Z", b"X") else None
+
+
+def _end_by_psutil(within: float) -> bool:
     import psutil
 
-    parents: dict[int, int] = {}
-    for process in psutil.process_iter(["ppid", "status"]):
-        if process.info["ppid"] is not None and process.info["status"] != psutil.STATUS_ZOMBIE:
-            parents[process.pid] = process.info["ppid"]
-    return parents
+    # What loses its parent is no longer found, so everything is listed before anything is killed.
+    doomed = psutil.Process().children(recursive=True)
+    for process in doomed:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            pass
+    _, left = psutil.wait_procs(doomed, timeout=within)
+    reap()
+    return not left

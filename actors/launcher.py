@@ -294,7 +294,8 @@ class _Loop:
         tree = self._tree
         if tree is None:
             return
-        descendants.end_descendants()
+        if not descendants.end_descendants():
+            print(f"launcher: {descendants.descendants()} cannot be killed", file=sys.stderr)
         self._hear_leader()  # its last words
         self._tree = None
         for watch in tree.watches.values():

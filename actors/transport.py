@@ -17,7 +17,6 @@ values again where it cannot.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import pickle
@@ -39,11 +38,8 @@ MAX_PENDING_TRANSMITS = 1000
 TRANSMIT_TIMEOUT = timedelta(seconds=10)
 # A connection that has not brought a whole frame by then is closed.
 INCOMING_TIMEOUT = timedelta(seconds=10)
-# Connections that have not yet proved to be ours; beyond this the longest silent one is closed.
-MAX_UNPROVEN = 64
 # A frame's body holds the sender's address beside the message.
 ADDRESS_ROOM = 4096
-ACCEPT_BATCH = 16
 # What waits to be accepted; a neighbour's flood must not make ours wait for a second try.
 LISTEN_DEPTH = 1024
 START_TRIES = 3
@@ -86,6 +82,8 @@ from thespian.system.admin.adminCore import AdminCore  # noqa: E402
 from thespian.system.transport import TCPTransport as tcp  # noqa: E402
 from thespian.system.transport import asyncTransportBase, streamBuffer  # noqa: E402
 from thespian.system.utilis import thesplog_control  # noqa: E402
+
+from actors.incoming import accept_incoming  # noqa: E402
 
 # Nothing of ours goes through Python's logging in an actor; what libraries say there below this
 # level would cross two mailboxes to be printed on somebody's terminal.
@@ -188,45 +186,6 @@ def _close_transport(transport: Any) -> None:
     _thespian_close(transport)
 
 
-def _accept_incoming(transport: Any) -> None:
-    """Takes what waits at the listening socket; no failure of accept ends the actor.
-
-    Thespian's own raises in the actor when accept fails (a peer that hung up, no descriptor left).
-    """
-    transport._check_indicators()
-    transport.socket.setblocking(False)
-    for _ in range(ACCEPT_BATCH):
-        try:
-            connection, _ = transport.socket.accept()
-        except BlockingIOError:
-            return
-        except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE) and _close_longest_silent(transport):
-                continue
-            return
-        try:
-            connection.setblocking(False)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError:
-            connection.close()
-            continue
-        transport._incomingSockets[connection.fileno()] = tcp.TCPIncomingPersistent(
-            tcp.ActorAddress(None), connection)
-        if len(transport._incomingSockets) > MAX_UNPROVEN:
-            _close_longest_silent(transport)
-
-
-def _close_longest_silent(transport: Any) -> bool:
-    """Closes the connection without a whole frame that was heard of longest ago."""
-    # Whenever one is read it is entered anew, so the order is that of their last words.
-    for number, incoming in transport._incomingSockets.items():
-        if getattr(incoming.fromAddress, "addressDetails", None) is None:
-            del transport._incomingSockets[number]
-            incoming.close()
-            return True
-    return False
-
-
 def _probe_admin(address: Any) -> bool:
     """Thespian would take the holder of the port for an admin and wait 14 s for it to say so."""
     if _thespian_probe_admin(address):
@@ -282,7 +241,7 @@ def harden(home_log_path: Path, key: bytes) -> None:
     tcp.TCPTransport.__init__ = _init_transport
     tcp.TCPTransport.close = _close_transport
     tcp.TCPTransport.probeAdmin = staticmethod(_probe_admin)
-    tcp.TCPTransport._acceptNewIncoming = _accept_incoming
+    tcp.TCPTransport._acceptNewIncoming = accept_incoming
     tcp.TCPTransport._check_XMIT_4_done = _check_acknowledgement
     ActorManager.actor_send = _actor_send
     # Without it the admin dies of an AttributeError when its logger was killed.

@@ -10,8 +10,9 @@ import pytest
 
 from messages import launcher as said
 from tests.cluster.floor_actors import Echo, FloorLeader
+from tests.support.ended import ended
 from tests.support.eventually import eventually
-from tests.support.launcher_main import LauncherMain, ended
+from tests.support.launcher_main import LauncherMain
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_silent_and_slow_connections_do_not_stop_an_actor(host) -> None:
 
 def test_an_actor_out_of_descriptors_serves_again(host) -> None:
     echo, process, port = served_echo(host)
-    process.rlimit(psutil.RLIMIT_NOFILE, (process.num_fds() + 20, 1000))
+    process.rlimit(psutil.RLIMIT_NOFILE, (process.num_fds() + 25, 1000))
     with ExitStack() as stack:
         for _ in range(100):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ class FloorHost:
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()
-        eventually(lambda: not any(map(psutil.Process.is_running, everything)), 2.0,
+        eventually(lambda: all(map(ended, everything)), 2.0,
                    "the end of every process below the host")
 
     def _do(self, *request: Any) -> Any:

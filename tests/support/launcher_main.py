@@ -16,19 +16,12 @@ from typing import Any
 import psutil
 
 from messages import launcher as said
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["thespian.system.multiprocTCPBase", "actors.transport", "messages.envelope",
            "messages.leader", "tests.cluster.floor_actors"]
-
-
-def ended(process: psutil.Process) -> bool:
-    """Gone or a zombie: whether somebody has read the exit status yet is not the point."""
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 class LauncherMain:
