@@ -13,7 +13,7 @@ import contextlib
 import datetime
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 from actors.clock import system_now
 from actors.event_log import log_event
@@ -27,36 +27,21 @@ from actors.plans.session import SessionPlan
 from actors.plans.session_events import Delivered, Delivery, Restored, RunEnded, RunOutcome
 from actors.thread import Button, CallRefused, CommitUnknown, Thread, ThreadError
 from messages import texts
+from stores.deliveries import Deliveries
 from stores.errors import StoreBusy, StoreError, StoreUnavailable
 
 STORE_PAUSE = 1.0
 """Seconds between tries while the store refuses: until it takes a decision, nothing follows from it."""
+
+REMEMBERED = 10_000
+REMEMBERED_DAYS = 7
+"""Finished deliveries are known again this long, and this many of them in any case."""
 
 SETTLE_GRACE = 0.5
 """Seconds that answers under way have to arrive when this process ends."""
 
 FLUSH_GRACE = 0.3
 """Seconds that the last decisions have to become durable."""
-
-
-class Deliveries(Protocol):
-    """What the session needs of `stores.deliveries`."""
-
-    def transaction(self) -> contextlib.AbstractContextManager[Any]:
-        """One transaction around several calls."""
-
-    def admit(
-        self,
-        delivery_id: str,
-        source_update_id: int,
-        kind: str,
-        carrier: Mapping[str, Any],
-        now: int,
-    ) -> Any:
-        """Store a delivery unless it is there; the answer has `.is_new` and `.source_update_id`."""
-
-    def outstanding(self) -> tuple[Any, ...]:
-        """Every delivery that is not done, in the order of admission."""
 
 
 class SessionClosed(Exception):
@@ -74,7 +59,7 @@ class Session:
         clock: Callable[[], Now] = system_now,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self._store: Any = store
+        self._store = store
         self._mode = mode
         self._outbox = Outbox(thread, sleep)
         self._clock = clock
@@ -184,6 +169,8 @@ class Session:
         while True:
             try:
                 rows = await self._stored(self._store.outstanding)
+                old = self._clock().wall - REMEMBERED_DAYS * 86_400_000
+                await self._stored(self._store.forget_done, old, REMEMBERED)
                 break
             except (StoreBusy, StoreUnavailable) as failure:
                 await self._store_refused("outstanding", failure)

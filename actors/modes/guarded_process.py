@@ -50,6 +50,8 @@ class GuardedProcess:
         self._report = report
         self._transports = transports
         self._stdin = stdin
+        self._begun = False
+        self._asked: list[signal.Signals] = []
 
     @classmethod
     async def start(
@@ -102,17 +104,20 @@ class GuardedProcess:
             word, _, number = line.decode().partition(" ")
             if word == "refused":
                 refused = int(number)
+            self._begun = True
+            for request in self._asked:
+                self._guard.send_signal(request)
         # Its last descriptor is closed, so it is gone or about to be.
         status = await asyncio.get_running_loop().run_in_executor(None, self._guard.wait)
         return Exit(abs(status), refused, guard_killed=status < 0)
 
     def stop(self) -> None:
         """TERM, and KILL after five seconds."""
-        self._guard.send_signal(signal.SIGTERM)
+        self._ask(signal.SIGTERM)
 
     def kill_soon(self) -> None:
         """KILL, by the guard, which knows everything that belongs to the command."""
-        self._guard.send_signal(signal.SIGQUIT)
+        self._ask(signal.SIGQUIT)
 
     def kill_guard(self) -> None:
         """KILL a guard that does nothing any more; the command goes with it."""
@@ -122,6 +127,13 @@ class GuardedProcess:
         """Close what is still open between us and the command."""
         for transport in self._transports:
             transport.close()
+
+    def _ask(self, request: signal.Signals) -> None:
+        """Signal the guard; before it is ready the signal would end it and not the command."""
+        if self._begun:
+            self._guard.send_signal(request)
+        else:
+            self._asked.append(request)
 
 
 def _guard_line(command: Sequence[str], report: int) -> list[str]:
