@@ -95,6 +95,9 @@ class RetireFollower:
     instance_id: str = said(fields.String(), "whose")
     generation: str = said(fields.String(), "exactly this registration")
     proven_dead: bool = said(fields.Boolean(), "psutil proved the process gone")
+    binding_key: str = said(
+        fields.String(), "its binding, for one whose registration had ended before; empty: unknown", ""
+    )
 
 
 @message("FollowerRetired")

@@ -1,0 +1,48 @@
+"""What is said in a thread about the thread itself: filled-in texts, plain, without markup.
+
+Link previews are off: a name such as `train.py` looks like an address to Telegram.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from messages.texts import CONNECTED, CONNECTED_AT, THREAD_REPLACED
+
+NAME_LIMIT = 128
+"""Telegram cuts longer names silently."""
+
+
+def connected(thread_name: str, slot: str | None, place: str) -> str:
+    """The announcement of a process that is there now."""
+    text = CONNECTED_AT if place.strip() else CONNECTED
+    return text.format(name=_label(thread_name, slot), place=place.strip())
+
+
+def replaced(thread_name: str, slot: str | None) -> str:
+    """The first words in a thread that was made because the earlier one is gone."""
+    return THREAD_REPLACED.format(name=_label(thread_name, slot))
+
+
+def message(chat_id: int, thread_id: int, text: str) -> dict[str, Any]:
+    """The parameters of sendMessage for a text into a thread."""
+    return {
+        "chat_id": chat_id,
+        "message_thread_id": thread_id,
+        "text": text,
+        "link_preview_options": {"is_disabled": True},
+    }
+
+
+def unique_name(wanted: str, taken: Collection[str]) -> str:
+    """The wanted name, with a number behind it when another thread has it (whatever the case)."""
+    wanted = wanted.strip()[:NAME_LIMIT]
+    lowered = {name.lower() for name in taken}
+    name, number = wanted, 2
+    while name.lower() in lowered:
+        suffix = f" {number}"
+        name, number = wanted[: NAME_LIMIT - len(suffix)] + suffix, number + 1
+    return name
+
+
+def _label(thread_name: str, slot: str | None) -> str:
+    return thread_name.strip() or slot or "?"
