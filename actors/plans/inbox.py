@@ -345,9 +345,12 @@ class InboxPlan:
 
 
 def _disorder(updates: list[Mapping[str, Any]]) -> str:
-    ids = [update.get("update_id") for update in updates]
-    if not all(isinstance(i, int) and 0 <= i < 2**63 for i in ids):
-        return "an update id is missing or no natural number"
-    if any(later <= earlier for earlier, later in zip(ids, ids[1:], strict=False)):
-        return "update ids do not rise"
+    last = -1
+    for update in updates:
+        update_id = update.get("update_id")
+        if not isinstance(update_id, int) or not 0 <= update_id < 2**63:
+            return "an update id is missing or no natural number"
+        if update_id <= last:
+            return "update ids do not rise"
+        last = update_id
     return ""

@@ -147,6 +147,9 @@ def created_topic(update: Mapping[str, Any], bot_id: int) -> tuple[int, int, str
     message = update.get("message") or {}
     created = message.get("forum_topic_created")
     thread_id = message.get("message_thread_id") or message.get("message_id")
+    chat_id = (message.get("chat") or {}).get("id")
     if not isinstance(created, dict) or (message.get("from") or {}).get("id") != bot_id:
         return None
-    return (message.get("chat") or {}).get("id"), thread_id, str(created.get("name", ""))
+    if not isinstance(thread_id, int) or not isinstance(chat_id, int):
+        return None
+    return chat_id, thread_id, str(created.get("name", ""))
