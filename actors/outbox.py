@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from actors.plans.session import RETRY_WAITS_MS
+from actors.plans.session_effects import RETRY_WAITS_MS
 from actors.thread import Button, CallRefused, CommitUnknown, LeaderUnavailable, Thread
 
 T = TypeVar("T")

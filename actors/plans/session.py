@@ -12,27 +12,32 @@ from typing import Any
 
 from actors.plans.command_run import duration
 from actors.plans.delivery import Content, Item, Progress
-from actors.plans.effects import Effect, Effects, Notify, Now, Perform, WakeAfter, Write
+from actors.plans.effects import Effects, Notify, Now, Perform, WakeAfter, Write
 from actors.plans.question import (
     STOP,
     WORDINGS,
-    Buttons,
     Choice,
     Held,
     Question,
-    buttons_of,
     pressed,
     stop_button,
-    text_of,
+)
+from actors.plans.session_effects import (
+    RETRY_WAITS_MS,
+    STORE,
+    TRIES,
+    answer_press,
+    ask,
+    deliver,
+    keep_progress,
+    rewrite,
+    run,
+    say,
+    write,
 )
 from actors.plans.session_events import Delivered, Delivery, Restored, RunEnded, RunOutcome, Traits
 from messages import texts
 
-RETRY_WAITS_MS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000)
-"""How long failures one to seven wait; the failure after them is the last."""
-
-TRIES = len(RETRY_WAITS_MS) + 1
-STORE = "deliveries"
 WAKE_RETRY = "retry"
 
 
@@ -85,7 +90,7 @@ class SessionPlan:
         announced: Effects = ()
         if item.content is Content.PROMPT and self.running and self.traits.announces_queue:
             text = texts.QUEUED.format(count=1 + len(self.queue))
-            announced = (_say("announce", item, text),)
+            announced = (say("announce", item, text),)
         plan, effects = plan._taken(item, now)
         plan, more = plan._advanced(now)
         return plan, announced + effects + more
@@ -95,12 +100,12 @@ class SessionPlan:
             if item.progress.parts is not None:
                 return self._restored_answer(item, now)
             if self.traits.repeats or item.content is not Content.PROMPT:
-                return self._taken(item, now, (_write("requeue", item, now, attempts=0, due_at=None),))
+                return self._taken(item, now, (write("requeue", item, now, attempts=0, due_at=None),))
             return self._asked(item, Question.CUT_OFF, now)
         if state in set(Question):
             held = Held(item, Question(state))
             plan = dataclasses.replace(self, held=(*self.held, held))
-            return plan, () if item.progress.asked else (_ask(held),)
+            return plan, () if item.progress.asked else (ask(held),)
         if state != "pending":
             # Kept aside by somebody else's decision.
             return self, ()
@@ -125,27 +130,27 @@ class SessionPlan:
                 plan = dataclasses.replace(self, stops=(*self.stops, item))
                 return plan, (*written, Perform("stop", item.delivery_id, {}))
             case Content.STOP:
-                return self, (*written, _say("say", item, texts.NOTHING_IS_RUNNING))
+                return self, (*written, say("say", item, texts.NOTHING_IS_RUNNING))
             case Content.STATUS:
-                return self, (*written, _say("say", item, self._status(now)))
+                return self, (*written, say("say", item, self._status(now)))
             case Content.NO_TEXT:
-                return self, (*written, _say("say", item, texts.ONLY_TEXT))
+                return self, (*written, say("say", item, texts.ONLY_TEXT))
             case Content.EDIT:
                 plan, effects = self._edited(item, now)
                 return plan, written + effects
             case Content.PRESS:
                 plan, effects = self._pressed(item, now)
                 return plan, written + effects
-        return self, (*written, _write("mark_done", item, now))
+        return self, (*written, write("mark_done", item, now))
 
     def _edited(self, edit: Item, now: Now) -> tuple["SessionPlan", Effects]:
         """Change a prompt that has not started; message ids are unique within a chat only."""
-        done = _write("mark_done", edit, now)
+        done = write("mark_done", edit, now)
         for item in self.queue:
             if (item.chat_id, item.message_id) == (edit.chat_id, edit.message_id):
                 changed = dataclasses.replace(item, text=edit.text)
                 queue = tuple(changed if other is item else other for other in self.queue)
-                written = _write("edit_pending", item, now, text=edit.text)
+                written = write("edit_pending", item, now, text=edit.text)
                 return dataclasses.replace(self, queue=queue), (written, done)
         return self, (done,)
 
@@ -153,40 +158,40 @@ class SessionPlan:
 
     def _pressed(self, press: Item, now: Now) -> tuple["SessionPlan", Effects]:
         """Settle the question of the button, and the press with it, in one transaction."""
-        done = _write("mark_done", press, now)
+        done = write("mark_done", press, now)
         verb, token = pressed(press.text) or ("", "")
         if verb == STOP:
             if self.running is None or self.running.token != token or not self._is_stoppable:
-                return self, (done, _answer(press, texts.NOTHING_IS_RUNNING))
+                return self, (done, answer_press(press, texts.NOTHING_IS_RUNNING))
             plan = dataclasses.replace(self, stops=(*self.stops, press))
-            return plan, (done, _answer(press, None), Perform("stop", press.delivery_id, {}))
+            return plan, (done, answer_press(press, None), Perform("stop", press.delivery_id, {}))
         for held in self.held:
             choices = WORDINGS[held.question].choices
             if held.item.token == token and verb in choices:
                 choice = Choice(verb)
                 waiting = tuple(other for other in self.held if other is not held)
                 plan, effects = dataclasses.replace(self, held=waiting)._chosen(held, choice, now)
-                outcome = _rewrite(press, choices[choice][1])
-                return plan, (done, _answer(press, None), outcome, *effects)
-        return self, (done, _answer(press, texts.ALREADY_SETTLED if verb else None))
+                outcome = rewrite(press, choices[choice][1])
+                return plan, (done, answer_press(press, None), outcome, *effects)
+        return self, (done, answer_press(press, texts.ALREADY_SETTLED if verb else None))
 
     def _chosen(self, held: Held, choice: Choice, now: Now) -> tuple["SessionPlan", Effects]:
         item = dataclasses.replace(held.item, attempts=0, due_at=0)
         progress = dataclasses.replace(item.progress, asked=False)
         match choice:
             case Choice.DROP:
-                return self, (_write("mark_done", item, now),)
+                return self, (write("mark_done", item, now),)
             case Choice.ARRIVED:
                 progress = dataclasses.replace(progress, sent=progress.sent + 1)
                 if progress.sent >= len(progress.parts or ()):
-                    return self, (_write("mark_done", item, now),)
+                    return self, (write("mark_done", item, now),)
         if choice is Choice.RUN_AGAIN or progress.parts is None:
             item = dataclasses.replace(item, progress=Progress())
-            requeued = _write("requeue", item, now, attempts=0, due_at=None)
-            return self._queued(item), (requeued, _progress(item, now))
+            requeued = write("requeue", item, now, attempts=0, due_at=None)
+            return self._queued(item), (requeued, keep_progress(item, now))
         item = dataclasses.replace(item, progress=progress)
         plan, effects = self._told(item)
-        return plan, (_write("mark_running", item, now), _progress(item, now), *effects)
+        return plan, (write("mark_running", item, now), keep_progress(item, now), *effects)
 
     # -- the run --------------------------------------------------------------------------------
 
@@ -198,7 +203,7 @@ class SessionPlan:
         if ended.outcome is RunOutcome.INTERRUPTED:
             # This process ends. The row stays `running`, which tells the next one that it was cut off.
             return self, ()
-        stopped = tuple(_say("say", stop, texts.STOPPED) for stop in self.stops)
+        stopped = tuple(say("say", stop, texts.STOPPED) for stop in self.stops)
         plan = dataclasses.replace(self, stops=(), run_is_over=True)
         plan, effects = plan._ended(item, ended, now)
         plan, more = plan._advanced(now)
@@ -217,21 +222,21 @@ class SessionPlan:
             return plan, (note, *effects)
         if not ended.parts:
             free = dataclasses.replace(self, running=None)
-            return free, (_write("mark_done", item, now),)
+            return free, (write("mark_done", item, now),)
         progress = Progress(parts=ended.parts, draft=ended.draft)
         item = dataclasses.replace(item, progress=progress, attempts=0)
         if ended.doubtful is not None and ended.doubtful.strip() == ended.parts[0].strip():
             # What may be in the thread already is the first part itself.
             return dataclasses.replace(self, running=None)._asked(item, Question.UNCLEAR, now)
-        kept = () if self.traits.repeats else (_progress(item, now),)
-        return dataclasses.replace(self, running=item), (*kept, _deliver(item))
+        kept = () if self.traits.repeats else (keep_progress(item, now),)
+        return dataclasses.replace(self, running=item), (*kept, deliver(item))
 
     def on_silent(self, delivery_id: str, minutes: int, now: Now) -> tuple["SessionPlan", Effects]:
         """The running prompt has printed nothing for so long that its owner may want to end it."""
         if self.running is None or self.running.delivery_id != delivery_id or self.run_is_over:
             return self, ()
         text = texts.NO_OUTPUT_YET.format(minutes=minutes)
-        return self, (_say("announce", self.running, text, stop_button(self.running)),)
+        return self, (say("announce", self.running, text, stop_button(self.running)),)
 
     def _failed(self, item: Item, now: Now) -> tuple["SessionPlan", Effects]:
         """Count a failure: of the run, or of sending its answer when there is one already."""
@@ -239,13 +244,13 @@ class SessionPlan:
             return self._asked(item, Question.DEAD, now)
         wait = RETRY_WAITS_MS[item.attempts]
         item = dataclasses.replace(item, attempts=item.attempts + 1, due_at=now.boot + wait)
-        requeued = _write(
+        requeued = write(
             "requeue", item, now, attempts=item.attempts, due_at=now.wall + wait
         )
         if item.progress.parts is None:
             return self._queued(item), (requeued,)
         plan = dataclasses.replace(self, retelling=(*self.retelling, item))
-        return plan, (requeued, _progress(item, now))
+        return plan, (requeued, keep_progress(item, now))
 
     # -- the answer -----------------------------------------------------------------------------
 
@@ -257,7 +262,7 @@ class SessionPlan:
         progress = dataclasses.replace(item.progress, sent=item.progress.sent + 1, draft=None)
         item = dataclasses.replace(item, progress=progress)
         last = progress.sent >= len(item.progress.parts or ())
-        kept = () if last or self.traits.repeats else (_progress(item, now),)
+        kept = () if last or self.traits.repeats else (keep_progress(item, now),)
         return self._with_told(item), kept
 
     def on_performed_deliver(self, told: Delivered, now: Now) -> tuple["SessionPlan", Effects]:
@@ -268,11 +273,11 @@ class SessionPlan:
         if told.outcome is Delivery.DRAFT_LOST:
             progress = dataclasses.replace(item.progress, draft=None)
             item = dataclasses.replace(item, progress=progress)
-            return self._with_told(item), (_progress(item, now), _deliver(item))
+            return self._with_told(item), (keep_progress(item, now), deliver(item))
         plan = self._without_told(item)
         match told.outcome:
             case Delivery.SENT:
-                effects: Effects = (_write("mark_done", item, now),)
+                effects: Effects = (write("mark_done", item, now),)
             case Delivery.UNKNOWN:
                 plan, effects = plan._asked(item, Question.UNCLEAR, now)
             case _:
@@ -300,7 +305,7 @@ class SessionPlan:
                 item = dataclasses.replace(held.item, progress=progress)
                 asked = dataclasses.replace(held, item=item)
                 all_held = tuple(asked if other is held else other for other in self.held)
-                return dataclasses.replace(self, held=all_held), (_progress(item, now),)
+                return dataclasses.replace(self, held=all_held), (keep_progress(item, now),)
         return self, ()
 
     def on_wakeup_retry(self, now: Now) -> tuple["SessionPlan", Effects]:
@@ -339,12 +344,12 @@ class SessionPlan:
     def _asked(self, item: Item, question: Question, now: Now) -> tuple["SessionPlan", Effects]:
         progress = dataclasses.replace(item.progress, asked=False, draft=None)
         held = Held(dataclasses.replace(item, progress=progress), question)
-        written = _write(f"mark_{question}", item, now)
+        written = write(f"mark_{question}", item, now)
         plan = dataclasses.replace(self, held=(*self.held, held))
-        return plan, (written, _progress(held.item, now), _ask(held))
+        return plan, (written, keep_progress(held.item, now), ask(held))
 
     def _told(self, item: Item) -> tuple["SessionPlan", Effects]:
-        return dataclasses.replace(self, telling=(*self.telling, item)), (_deliver(item),)
+        return dataclasses.replace(self, telling=(*self.telling, item)), (deliver(item),)
 
     def _being_told(self, delivery_id: str) -> Item | None:
         told = (*self.telling, *((self.running,) if self.running and self.run_is_over else ()))
@@ -375,7 +380,7 @@ class SessionPlan:
             if item.due_at <= now.boot:
                 rest = tuple(other for other in plan.retelling if other is not item)
                 plan, more = dataclasses.replace(plan, retelling=rest)._told(item)
-                effects += (_write("mark_running", item, now), *more)
+                effects += (write("mark_running", item, now), *more)
         due = next((item for item in plan.queue if item.due_at <= now.boot), None)
         if plan.running is None and due is not None:
             plan = dataclasses.replace(
@@ -385,59 +390,8 @@ class SessionPlan:
                 running_since=now.boot,
                 run_is_over=False,
             )
-            effects += (_write("mark_running", due, now), _run(due))
+            effects += (write("mark_running", due, now), run(due))
         later = [item.due_at for item in (*plan.queue, *plan.retelling) if item.due_at > now.boot]
         if later:
             effects += (WakeAfter(WAKE_RETRY, min(later) - now.boot),)
         return plan, effects
-
-
-def _write(method: str, item: Item, now: Now, **arguments: Any) -> Effect:
-    return Write(
-        STORE, method, {"delivery_id": item.delivery_id, "now": now.wall, **arguments}
-    )
-
-
-def _progress(item: Item, now: Now) -> Effect:
-    return _write("record_progress", item, now, progress=item.progress.to_plain())
-
-
-def _run(item: Item) -> Effect:
-    sent_at = item.sent_at if item.late else None
-    arguments = {"text": item.text, "reply_to": item.message_id, "sent_while_stopped": sent_at}
-    return Perform("run", item.delivery_id, arguments)
-
-
-def _deliver(item: Item) -> Effect:
-    progress = item.progress
-    arguments = {
-        "parts": (progress.parts or ())[progress.sent:],
-        "draft": progress.draft,
-        "reply_to": item.message_id if progress.sent == 0 else None,
-    }
-    return Perform("deliver", item.delivery_id, arguments)
-
-
-def _say(operation: str, item: Item, text: str, buttons: Buttons = ()) -> Effect:
-    # A press has no message of its own to answer to: its message is ours.
-    reply_to = None if item.content is Content.PRESS else item.message_id
-    arguments = {"text": text, "reply_to": reply_to, "buttons": buttons}
-    return Perform(operation, item.delivery_id, arguments)
-
-
-def _ask(held: Held) -> Effect:
-    arguments = {
-        "text": text_of(held, TRIES),
-        "reply_to": held.item.message_id,
-        "buttons": buttons_of(held),
-    }
-    return Perform("ask", held.item.delivery_id, arguments)
-
-
-def _answer(press: Item, text: str | None) -> Effect:
-    arguments = {"callback_id": press.callback_id, "text": text}
-    return Perform("answer_callback", press.delivery_id, arguments)
-
-
-def _rewrite(press: Item, text: str) -> Effect:
-    return Perform("rewrite", press.delivery_id, {"message_id": press.message_id, "text": text})
