@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,6 +187,11 @@ def _first_reason(messages: Any, place: str = "") -> str:
     """Where and why, of the first thing wrong; marshmallow's messages quote no values of ours."""
     if isinstance(messages, Mapping):
         key, inner = next(iter(messages.items()))
-        return _first_reason(inner, f"{place}.{key}" if place else str(key))
+        if key in ("key", "value"):
+            # How marshmallow calls the two sides of an entry; no place in the file.
+            return _first_reason(inner, place)
+        # A token that slipped to the place of a name must not be shown either.
+        shown = str(key) if re.match(_NAME, str(key)) else "(a name)"
+        return _first_reason(inner, f"{place}.{shown}" if place else shown)
     text = messages[0] if isinstance(messages, list) else str(messages)
     return f"{place}: {text}"

@@ -139,10 +139,11 @@ class Database:
             try:
                 with self._translated():
                     self._open_file()
-            except OSError as problem:
-                raise StoreUnavailable(f"{problem.strerror} ({self.path})") from problem
-            except StoreError:
+            except BaseException as problem:
+                # A file that is not up to date must not be found open by the next use.
                 self.close()
+                if isinstance(problem, OSError):
+                    raise StoreUnavailable(f"{problem.strerror} ({self.path})") from problem
                 raise
         elif self._pid != os.getpid():
             raise StoreMisused("A database connection crossed a fork.")
