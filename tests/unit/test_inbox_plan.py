@@ -1,0 +1,255 @@
+"""What the Inbox does with a batch, with answers, with the unrouted and with the absent."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from actors.plans.effects import Effects, Now, Reply, Send, Write
+from actors.plans.inbox import (
+    DENY_EVERY_MS,
+    NOTICE_GRACE_MS,
+    Absent,
+    AdmissionFacts,
+    InboxPlan,
+    Reachable,
+)
+from actors.plans.routing import Known
+from messages.envelope import Envelope
+from messages.follower_registry import (
+    FollowerRegistered,
+    FollowersDescribed,
+    FollowerUnreachable,
+    ForwardFailed,
+    UpdateForwarded,
+)
+from messages.inbox import AdmitUpdates
+from messages.telegram_gateway import TelegramAnswered, TelegramRefused
+
+NOW = Now(wall=1_000_000, boot=500_000)
+OWNER, BOT = 1001, 77
+KNOWN = Known(bot_id=BOT, owner_id=OWNER, chat_id=OWNER, by_thread={5: "manual:a"}, by_message={})
+FACTS = AdmissionFacts(cursor=None, known=KNOWN, choices={})
+THERE = {"manual:a": Reachable("api", "A"), "manual:b": Reachable("web", "B")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """What the plan reads of a stored update."""
+
+    update_id: int
+    binding_key: str | None = "manual:a"
+    kind: str = "message"
+    attempts: int = 0
+    state: str = "pending"
+    chat_id: int = OWNER
+    message_id: int = 9
+    thread_id: int | None = None
+    carrier: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def said(body: Any, in_reply_to: str | None = None) -> Envelope:
+    """An envelope as it arrives."""
+    return Envelope(body=body, message_id="m", key="inbox", in_reply_to=in_reply_to)
+
+
+def message(update_id: int, thread_id: int | None = 5, sender: int = OWNER) -> dict[str, Any]:
+    """A message update in the chat of its sender."""
+    plain: dict[str, Any] = {
+        "message_id": update_id, "date": 1, "chat": {"id": sender}, "from": {"id": sender}, "text": "x",
+    }
+    if thread_id is not None:
+        plain |= {"message_thread_id": thread_id, "is_topic_message": True}
+    return {"update_id": update_id, "message": plain}
+
+
+def admit(plan: InboxPlan, *updates: dict[str, Any], facts: AdmissionFacts = FACTS) -> Any:
+    """One batch."""
+    return plan.on_admit_updates(said(AdmitUpdates(updates=list(updates))), facts, NOW)
+
+
+def writes(effects: Effects) -> list[str]:
+    """The store methods that are called."""
+    return [effect.method for effect in effects if isinstance(effect, Write)]
+
+
+def sends(effects: Effects) -> list[Send]:
+    """What is sent."""
+    return [effect for effect in effects if isinstance(effect, Send)]
+
+
+def answer(effects: Effects) -> Any:
+    """The body of the reply."""
+    return next(effect.body for effect in effects if isinstance(effect, Reply))
+
+
+def test_a_batch_is_written_before_it_is_confirmed() -> None:
+    """One write with the cursor, then the answer that lets the offset move."""
+    _, effects = admit(InboxPlan(epoch=3), message(10), message(12))
+    assert writes(effects) == ["admit"]
+    assert isinstance(effects[0], Write) and effects[0].arguments["cursor"] == 12
+    assert answer(effects).cursor == 12
+
+
+def test_a_redelivered_batch_is_confirmed_again_and_written_once() -> None:
+    """Nothing at or below the cursor is looked at twice."""
+    facts = dataclasses.replace(FACTS, cursor=12)
+    _, effects = admit(InboxPlan(epoch=3), message(10), message(12), facts=facts)
+    assert (writes(effects), answer(effects).cursor) == ([], 12)
+    _, effects = admit(InboxPlan(epoch=3), message(12), message(13), facts=facts)
+    (write,) = (effect for effect in effects if isinstance(effect, Write))
+    assert [place.update_id for place, _ in write.arguments["batch"]] == [13]
+
+
+@pytest.mark.case("F80")
+@pytest.mark.parametrize("ids", [(10, 12, 11), (10, 10), (-1,)])
+def test_disorder_is_refused_whole(ids: tuple[int, ...]) -> None:
+    """Nothing is written."""
+    _, effects = admit(InboxPlan(epoch=3), *(message(i) for i in ids))
+    assert (writes(effects), answer(effects).reason) == ([], "disorder")
+
+
+def test_a_stranger_is_told_once_a_day() -> None:
+    """One short sentence, in the stranger's own chat."""
+    plan, effects = admit(InboxPlan(epoch=3), message(10, None, sender=5), message(11, None, sender=5))
+    (denial,) = sends(effects)
+    assert denial.body.params == {"chat_id": 5, "text": "This bot is private. Your id: 5."}
+    facts = dataclasses.replace(FACTS, cursor=11)
+    plan, effects = admit(plan, message(12, None, sender=5), facts=facts)
+    assert sends(effects) == []
+    tomorrow = Now(wall=NOW.wall + DENY_EVERY_MS, boot=NOW.boot)
+    batch = said(AdmitUpdates(updates=[message(13, None, sender=5)]))
+    _, effects = plan.on_admit_updates(batch, facts, tomorrow)
+    assert len(sends(effects)) == 1
+
+
+def test_one_update_at_a_time_goes_to_each_binding() -> None:
+    """Others of the same binding wait for the answer; other bindings do not."""
+    plan = InboxPlan(epoch=3, reachable=THERE)
+    plan, effects = plan.on_due((Row(1), Row(2), Row(3, "manual:b"), Row(4, "manual:c")), NOW)
+    assert [send.body.update_id for send in sends(effects)] == [1, 3]
+    again, effects = plan.on_due((Row(1), Row(2)), NOW)
+    assert (again, effects) == (plan, ())
+
+
+@pytest.mark.case("L120")
+def test_only_an_exact_receipt_settles() -> None:
+    """Everything else leaves the row with the inbox."""
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_due((Row(1),), NOW)
+    command_id = sends(effects)[0].message_id
+    done, effects = plan.on_update_forwarded(said(UpdateForwarded(), command_id), NOW)
+    assert (writes(effects), done.under_way) == (["settle_done"], {})
+    failed = ForwardFailed(failure_class="acknowledgement-rejected", text="no")
+    tried, effects = plan.on_forward_failed(said(failed, command_id), NOW)
+    assert (writes(effects), tried.under_way) == (["settle_retry"], {})
+    assert done.on_update_forwarded(said(UpdateForwarded(), command_id), NOW) == (done, ())
+
+
+def test_an_absent_recipient_is_no_attempt() -> None:
+    """The message waits, without limit, until the process registers."""
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_due((Row(1),), NOW)
+    absent = ForwardFailed(failure_class="recipient-absent", text="gone")
+    plan, effects = plan.on_forward_failed(said(absent, sends(effects)[0].message_id), NOW)
+    assert (effects, "manual:a" in plan.reachable) == ((), False)
+    back = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:1")
+    plan, _ = plan.on_follower_registered(said(back), NOW)
+    _, effects = plan.on_due((Row(1),), NOW)
+    assert [send.body.update_id for send in sends(effects)] == [1]
+
+
+@pytest.mark.parametrize(("attempts", "delay"), [(0, 1), (1, 2), (5, 32), (6, 60), (40, 60)])
+def test_retries_back_off(attempts: int, delay: int) -> None:
+    """1, 2, 4 … 60 s, for ever: only an executor's failures can kill an update."""
+    plan = InboxPlan(epoch=3, reachable=THERE)
+    plan, effects = plan.on_due((Row(1, attempts=attempts),), NOW)
+    failed = ForwardFailed(failure_class="transport-failed", text="no")
+    _, effects = plan.on_forward_failed(said(failed, sends(effects)[0].message_id), NOW)
+    (write,) = (effect for effect in effects if isinstance(effect, Write))
+    assert write.arguments["next_retry_ms"] == NOW.wall + delay * 1_000
+
+
+def test_the_registrys_list_replaces_ours() -> None:
+    """Reports can be lost with an actor; the list cannot."""
+    followers = [
+        {"binding_key": "manual:b", "thread_name": "web", "slot": "B", "connected": True},
+        {"binding_key": "manual:a", "thread_name": "api", "slot": "A", "connected": False},
+    ]
+    plan, _ = InboxPlan(epoch=3).on_followers_described(
+        said(FollowersDescribed(followers=followers)), NOW
+    )
+    assert set(plan.reachable) == {"manual:b"}
+    gone = FollowerUnreachable(binding_key="manual:b", instance_id="1:1")
+    plan, _ = plan.on_follower_unreachable(said(gone), NOW)
+    assert plan.reachable == {}
+
+
+def test_a_message_without_a_thread_is_asked_about_once() -> None:
+    """One button for each live process, and one to drop it."""
+    plan = InboxPlan(epoch=3, reachable=THERE)
+    row = Row(7, None, state="chooser")
+    plan, effects = plan.on_unasked((row,), NOW)
+    (question,) = sends(effects)
+    keyboard = question.body.params["reply_markup"]["inline_keyboard"]
+    assert [b["callback_data"] for line in keyboard for b in line] == ["c:7:A", "c:7:B", "c:7:-"]
+    assert plan.on_unasked((row,), NOW)[1] == ()
+    _, effects = plan.on_telegram_answered(said(TelegramAnswered(result={}), question.message_id), NOW)
+    assert writes(effects) == ["mark_asked"]
+    unclear = TelegramRefused(outcome="commit-unknown", description="lost")
+    _, effects = plan.on_telegram_refused(said(unclear, question.message_id), NOW)
+    assert writes(effects) == ["mark_asked"]
+    refused = TelegramRefused(outcome="unavailable", description="no route")
+    plan, effects = plan.on_telegram_refused(said(refused, question.message_id), NOW)
+    assert writes(effects) == []
+    plan, _ = plan.on_wakeup_forget_asking(NOW)
+    assert len(sends(plan.on_unasked((row,), NOW)[1])) == 1
+
+
+def choice(data: str) -> dict[str, Any]:
+    """A press of the owner on a chooser."""
+    query = {
+        "id": "q", "from": {"id": OWNER}, "data": data,
+        "message": {"message_id": 30, "chat": {"id": OWNER}},
+    }
+    return {"update_id": 50, "callback_query": query}
+
+
+@pytest.mark.parametrize(
+    ("data", "state", "written", "shown"),
+    [
+        ("c:7:B", "chooser", ["admit", "assign"], "Sent to web."),
+        ("c:7:-", "chooser", ["admit", "settle_done"], "Dropped."),
+        ("c:7:B", "done", ["admit"], None),
+        ("c:7:C", "chooser", ["admit"], None),
+        ("c:8:A", "chooser", ["admit"], None),
+        ("c:x", "chooser", ["admit"], None),
+    ],
+)
+def test_a_choice_acts_once_and_is_always_answered(
+    data: str, state: str, written: list[str], shown: str | None
+) -> None:
+    """Pressing twice, too late, or for somebody who left changes nothing."""
+    facts = dataclasses.replace(FACTS, choices={7: Row(7, None, state=state)})
+    _, effects = admit(InboxPlan(epoch=3, reachable=THERE), choice(data), facts=facts)
+    assert writes(effects) == written
+    calls = [send.body for send in sends(effects)]
+    assert [call.method for call in calls].count("answerCallbackQuery") == 1
+    edits = [call.params["text"] for call in calls if call.method == "editMessageText"]
+    assert edits == ([shown] if shown else [])
+
+
+def test_an_absence_is_told_once_and_after_its_grace() -> None:
+    """A takeover or a quick restart tells nobody anything."""
+    one = Absent("manual:a", False, OWNER, 5, "~/api", "switchboard -- claude")
+    plan, effects = InboxPlan(epoch=3).on_absent((one,), NOW)
+    assert sends(effects) == [] and writes(effects) == []
+    later = Now(wall=NOW.wall, boot=NOW.boot + NOTICE_GRACE_MS)
+    told, effects = plan.on_absent((one,), later)
+    assert writes(effects) == ["mark_noticed"]
+    assert sends(effects)[0].body.params["text"] == (
+        "Stopped. What you write here waits. Start it again in ~/api: switchboard -- claude"
+    )
+    _, effects = told.on_absent((dataclasses.replace(one, noticed=True),), later)
+    assert effects == ()
+    back = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:1")
+    plan, _ = plan.on_follower_registered(said(back), NOW)
+    assert plan.absent_since == {}
