@@ -60,21 +60,24 @@ def done(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effects
     """It happened: record whose messages these are, then tell the follower."""
     name, body = _name_and_body(waiting)
     follower = plan.roster.get(waiting.instance_id)
-    writes: Effects = ()
     made = sent_messages(name, body, envelope.body.result, follower.target) if follower else ()
-    if follower is not None and made:
-        chat_id, _, thread_id = made[0]
-        ownership = {
-            "chat_id": chat_id,
-            "message_ids": [message_id for _, message_id, _ in made],
-            "binding_key": follower.binding_key,
-            "thread_id": thread_id,
-            "instance_id": follower.instance_id,
-            "generation": follower.generation,
-            "epoch": plan.settings["epoch"],
-            "now": now.wall,
-        }
-        writes = (Write("message_ownership", "record", ownership),)
+    writes = tuple(
+        Write(
+            "message_ownership",
+            "record",
+            {
+                "chat_id": chat_id,
+                "message_id": message_id,
+                "binding_key": follower.binding_key,
+                "thread_id": thread_id,
+                "instance_id": follower.instance_id,
+                "generation": follower.generation,
+                "epoch": plan.settings["epoch"],
+                "now": now.wall,
+            },
+        )
+        for chat_id, message_id, thread_id in made
+    )
     return plan, (*writes, *plan.acked(waiting.asked, envelope.body.result))
 
 
