@@ -1,0 +1,138 @@
+"""A leader that is stopped, and every process of an instance killed in turn."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.support.cluster import Cluster, Instance
+from tests.support.eventually import eventually
+
+ACTORS = (
+    "telegram_gateway",
+    "target_provisioner",
+    "follower_registry",
+    "prune_supervisor",
+    "inbox",
+    "poller",
+)
+
+
+def test_a_stopped_leader_is_taken_over_and_becomes_a_follower(cluster: Cluster) -> None:
+    """Silence for eight seconds, not less; after SIGCONT at most one late call a connection."""
+    first = cluster.start(name="api")
+    second = cluster.start(name="web")
+    web = cluster.thread_of("web")["thread_id"]
+    stopped = first.members()
+    began = time.monotonic()
+    for process in stopped:
+        process.suspend()
+    second.wait_role("leader", 12)
+    took = time.monotonic() - began
+    assert took >= 6, f"a lease of {took:.1f} s was not stale"
+    cluster.practice.write("to the new leader", web)
+    cluster.wait_answer(web, "to the new leader", within=10)
+
+    seen = len(cluster.practice.calls())
+    for process in stopped:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.resume()
+    first.wait_role("follower", 10)
+    api = cluster.thread_of("api")["thread_id"]
+    cluster.practice.write("to the old one", api)
+    cluster.wait_answer(api, "to the old one")
+    assert not [call for call in cluster.practice.calls()[seen:] if call.get("error_code") == 409]
+    assert len(cluster.practice.calls("createForumTopic")) == 2
+    assert cluster.practice.calls("deleteForumTopic") == []
+
+
+@contextlib.contextmanager
+def writing(cluster: Cluster, thread_ids: list[int]) -> Iterator[list[tuple[int, str]]]:
+    """A stream of messages into these threads while the block runs; bounded, and ends by itself."""
+    written: list[tuple[int, str]] = []
+    over = threading.Event()
+
+    def write() -> None:
+        for number in range(200):
+            thread_id = thread_ids[number % len(thread_ids)]
+            text = f"message {number}"
+            cluster.practice.write(text, thread_id)
+            written.append((thread_id, text))
+            if over.wait(0.05):
+                return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield written
+    finally:
+        over.set()
+        writer.join(10)
+
+
+def role_pids(cluster: Cluster, leader: Instance) -> dict[str, int]:
+    """The processes of the leading instance by what they do."""
+    pids = {actor["name"]: actor["pid"] for actor in cluster.status()["actors"]}
+    known = {leader.pid, *pids.values()}
+    (launcher,) = (p for p in psutil.Process(leader.pid).children())
+    pids |= {"main": leader.pid, "launcher": launcher.pid}
+    names = {p.pid: p.name() for p in launcher.children(recursive=True)}
+    for pid in names:
+        if pid not in known:
+            pids.setdefault("admin" if psutil.Process(pid).ppid() == launcher.pid else "logger", pid)
+    return pids
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("victim", [*ACTORS, "leader", "admin", "logger", "launcher", "main"])
+def test_any_process_killed_under_a_stream(cluster: Cluster, victim: str) -> None:
+    """Within two seconds a whole instance or none of it; no update lost, no thread made or deleted."""
+    first = cluster.start(name="api")
+    cluster.start(name="web")
+    threads = [cluster.thread_of(name)["thread_id"] for name in ("api", "web")]
+    before = first.members()
+    pids = role_pids(cluster, first)
+    with writing(cluster, threads) as written:
+        eventually(lambda: len(written) > 5, 5)
+        os.kill(pids[victim], signal.SIGKILL)
+        if victim in ("main", "launcher"):
+            eventually(lambda: not any(alive(process) for process in before), 2)
+            with contextlib.suppress(Exception):
+                first.process.wait(1)
+            cluster.start(name="api")
+        else:
+            eventually(lambda: serves_again(cluster, victim, pids[victim]), 8)
+        eventually(lambda: len(written) > 30, 10)
+    for thread_id, text in list(written):
+        eventually(lambda t=thread_id, x=text: settled(cluster, t, x), 30)
+    assert len(cluster.practice.calls("createForumTopic")) == 2
+    assert cluster.practice.calls("deleteForumTopic") == []
+    inbox = cluster.status()["inbox"]
+    assert (inbox["pending"], inbox["retrying"], inbox["dead"]) == (0, 0, 0)
+
+
+def alive(process: psutil.Process) -> bool:
+    """Neither gone nor a zombie."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def serves_again(cluster: Cluster, victim: str, old: int) -> bool:
+    """The instance is whole: somebody leads, with every actor and the victim replaced."""
+    status = cluster.status()
+    actors = {actor["name"]: actor["pid"] for actor in status["actors"]}
+    return set(ACTORS) <= set(actors) and actors.get(victim) != old
+
+
+def settled(cluster: Cluster, thread_id: int, text: str) -> bool:
+    """The message was answered once, or the thread says openly that its answer is unclear."""
+    texts = cluster.texts(thread_id)
+    assert texts.count(text) <= 1, f"{text} answered {texts.count(text)} times"
+    return text in texts or any("An answer may be missing here" in said for said in texts)
