@@ -1,7 +1,8 @@
 """Connections that strangers make to an actor: taken in, limited in number, never fatal.
 
 Anybody on this machine can connect to an actor's port; only a frame with our tags proves that one of ours
-did. Until then a connection may be closed to make room, the longest silent first.
+did. Until then a connection may be closed to make room, the longest silent first; that of another user is
+closed at once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from typing import Any
 
 from thespian.system.transport import TCPTransport
+
+from actors.neighbours import is_strangers
 
 # Connections that have not yet proved to be ours; beyond this the longest silent one is closed.
 MAX_UNPROVEN = 64
@@ -29,13 +32,16 @@ def accept_incoming(transport: Any) -> None:
     transport.socket.setblocking(False)
     for _ in range(ACCEPT_BATCH):
         try:
-            connection, _ = transport.socket.accept()
+            connection, (_, port) = transport.socket.accept()
         except BlockingIOError:
             return
         except OSError as error:
             if error.errno in (errno.EMFILE, errno.ENFILE) and _close_longest_silent(transport):
                 continue
             return
+        if is_strangers(port, connection.getsockname()[1]):
+            connection.close()
+            continue
         if connection.fileno() >= _descriptors_for_strangers() and _close_longest_silent(transport):
             with connection:
                 connection = connection.dup()  # takes over the number of the one that was closed

@@ -5,6 +5,7 @@
 * addresses exist on 127.0.0.1 only, for listening and for connecting;
 * every frame carries keyed tags which are compared before anything is kept or unpickled
   (``actors/frames.py``); the key is random per actor system and inherited by fork;
+* other users' processes are neither listened to nor talked to, where the kernel says whose they are;
 * a bad frame closes its connection and does nothing else; connections that prove nothing are
   limited in number and time; running out of descriptors is survived;
 * a message too large for a frame is refused to its sender with MessageTooLarge;
@@ -84,6 +85,7 @@ from thespian.system.transport import asyncTransportBase, streamBuffer  # noqa: 
 from thespian.system.utilis import thesplog_control  # noqa: E402
 
 from actors.incoming import accept_incoming  # noqa: E402
+from actors.neighbours import is_strangers  # noqa: E402
 
 # Nothing of ours goes through Python's logging in an actor; what libraries say there below this
 # level would cross two mailboxes to be printed on somebody's terminal.
@@ -193,6 +195,17 @@ def _probe_admin(address: Any) -> bool:
     return False
 
 
+def _connect(transport: Any, intent: Any) -> bool:
+    """Nothing is sent to another user's process that got the port of an actor that died."""
+    goes_on = _thespian_connect(transport, intent)
+    if not goes_on or intent.stage != transport._XMITStepSendData or intent.amtSent:
+        return goes_on  # over a connection that was there before
+    port = intent.targetAddr.addressDetails.sockname[1]
+    if is_strangers(port) or is_strangers(port, intent.socket.getsockname()[1]):
+        return transport._finishIntent(intent, transport_base.SendStatus.DeadTarget)
+    return goes_on
+
+
 def _check_acknowledgement(transport: Any, intent: Any, received: bytes) -> bool:
     """A bad answer ends the connection; the transmit is tried again as after any lost one.
 
@@ -209,6 +222,7 @@ def _check_acknowledgement(transport: Any, intent: Any, received: bytes) -> bool
 _thespian_init = tcp.TCPTransport.__init__
 _thespian_close = tcp.TCPTransport.close
 _thespian_probe_admin = tcp.TCPTransport.probeAdmin
+_thespian_connect = tcp.TCPTransport._next_XMIT_1
 _thespian_actor_send = ActorManager.actor_send
 _thespian_check_acknowledgement = tcp.TCPTransport._check_XMIT_4_done
 
@@ -242,6 +256,7 @@ def harden(home_log_path: Path, key: bytes) -> None:
     tcp.TCPTransport.close = _close_transport
     tcp.TCPTransport.probeAdmin = staticmethod(_probe_admin)
     tcp.TCPTransport._acceptNewIncoming = accept_incoming
+    tcp.TCPTransport._next_XMIT_1 = _connect
     tcp.TCPTransport._check_XMIT_4_done = _check_acknowledgement
     ActorManager.actor_send = _actor_send
     # Without it the admin dies of an AttributeError when its logger was killed.

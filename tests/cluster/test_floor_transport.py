@@ -3,6 +3,8 @@
 import os
 import pickle
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,8 +16,11 @@ import pytest
 
 from actors import frames
 from tests.cluster.floor_actors import Crossing, Echo, Ping
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 from tests.support.floor_host import FloorHost
+
+NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,30 @@ def test_hostile_bytes_at_every_port_change_nothing(host, home) -> None:
     assert host.ask(host.create(Echo), {"hello": 3}) == {"hello": 3}
     assert all(process.is_running() for process in before) and child["pid"]
     assert not (home / "exploded").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
+def test_another_users_connection_is_closed_unheard(host) -> None:
+    _, _, port = served_echo(host)
+    neighbour = (f"import os, socket\nos.setuid({NOBODY})\ns = socket.socket()\n"
+                 f"s.settimeout(5)\ns.connect(('127.0.0.1', {port}))\n"
+                 "raise SystemExit(7 if s.recv(1) == b'' else 8)")
+    assert subprocess.run([sys.executable, "-I", "-c", neighbour]).returncode == 7
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can play another user")
+def test_nothing_is_sent_to_another_user_who_got_the_port_of_a_dead_actor(host) -> None:
+    echo, process, port = served_echo(host)
+    process.kill()
+    eventually(lambda: ended(process))
+    neighbour = (f"import os, socket\nos.setuid({NOBODY})\ns = socket.create_server(('127.0.0.1', {port}))\n"
+                 "print('there', flush=True)\nc, _ = s.accept()\nc.settimeout(5)\n"
+                 "raise SystemExit(7 if c.recv(1) == b'' else 8)")
+    with subprocess.Popen([sys.executable, "-I", "-c", neighbour],
+                          stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"there\n"
+        assert host.ask(echo, {"secret": 1}, 1.0) is None
+        assert other.wait(5) == 7
 
 
 def test_nothing_listens_beyond_loopback(host) -> None:
@@ -171,7 +200,8 @@ def test_ping_pong_is_as_fast_as_ever(host) -> None:
 def test_a_killed_logger_does_not_take_the_admin_along(host) -> None:
     echo = host.create(Echo)
     assert host.ask(echo, {"hello": 1}) == {"hello": 1}
-    [logger] = [process for process in host.processes() if process.name().startswith("logger")]
+    [admin] = [child for child in psutil.Process(host.pid).children() if not ended(child)]
+    logger = min(admin.children(), key=psutil.Process.create_time)
     logger.kill()
-    eventually(lambda: not logger.is_running() or logger.status() == psutil.STATUS_ZOMBIE)
+    eventually(lambda: ended(logger))
     assert host.ask(host.create(Echo), {"hello": 2}) == {"hello": 2}
