@@ -79,12 +79,6 @@ class Bindings(Store):
         with self.database.glance() as reader:
             return {row.slot: row.binding_key for row in reader.execute(rows)}
 
-    def all_remembered(self) -> tuple[RememberedName, ...]:
-        """Every name and letter that a binding has or had, by binding key."""
-        order = select(REMEMBERED_NAMES).order_by(REMEMBERED_NAMES.c.binding_key)
-        with self.database.glance() as reader:
-            return tuple(RememberedName.from_row(row) for row in reader.execute(order))
-
     # -- a thread comes ------------------------------------------------------------------------
 
     def record_pending(

@@ -58,6 +58,7 @@ class Database:
         self._driver: sqlite3.Connection | None = None
         self._pid = 0
         self._depth = 0
+        self._reading = False
         self._failed = False
 
     def open(self) -> None:
@@ -81,6 +82,8 @@ class Database:
         """
         with self._mutex:
             connection, driver = self._opened()
+            if self._reading:
+                raise StoreMisused("A transaction was wanted inside a read.")
             outermost = self._depth == 0
             with self._translated():
                 if outermost:
@@ -103,17 +106,19 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One consistent view for several reads; inside a transaction, that transaction's."""
+        """One consistent view for several reads; inside another or a transaction, that one's."""
         with self._mutex:
             connection, driver = self._opened()
             with self._translated():
-                if self._depth:
+                if self._depth or self._reading:
                     yield connection
                     return
                 driver.execute("BEGIN")
+                self._reading = True
                 try:
                     yield connection
                 finally:
+                    self._reading = False
                     if driver.in_transaction:
                         driver.execute("ROLLBACK")
 

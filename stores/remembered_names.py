@@ -37,6 +37,12 @@ class RememberedNames(Store):
             row = reader.execute(select(REMEMBERED_NAMES).where(wanted)).first()
         return None if row is None else RememberedName.from_row(row)
 
+    def all(self) -> tuple[RememberedName, ...]:
+        """Every name there is, by binding key."""
+        order = select(REMEMBERED_NAMES).order_by(REMEMBERED_NAMES.c.binding_key)
+        with self.database.glance() as reader:
+            return tuple(RememberedName.from_row(row) for row in reader.execute(order))
+
     def forget(self, binding_key: str, epoch: int) -> None:
         """The binding is nobody's any more."""
         with self.database.transaction() as tx:

@@ -92,6 +92,16 @@ def test_a_read_is_one_view_while_another_process_writes(database, tmp_path):
     assert words(database) == ["first", "second"]
 
 
+def test_reads_inside_a_read_are_its_view_and_writes_are_refused(database):
+    with database.read(), database.read() as reader:
+        assert reader.execute(select(WORDS)).all() == []
+        with pytest.raises(StoreMisused), database.transaction():
+            pass
+    with database.transaction() as tx:
+        add(tx, "after")
+    assert words(database) == ["after"]
+
+
 def test_upsert_writes_one_row(database):
     with database.transaction() as tx:
         upsert(tx, WORDS, {"id": 1}, {"word": "a"})
