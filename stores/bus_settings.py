@@ -1,4 +1,4 @@
-"""Small facts about a bot that outlive every leader: who it is, whether we led it, the slot cursor."""
+"""Small facts about a bot that outlive every leader: who it is, whether we led it, the cursor."""
 
 from __future__ import annotations
 

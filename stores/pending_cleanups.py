@@ -1,4 +1,4 @@
-"""Pending cleanups: written before a thread is deleted, so that a successor finishes or cancels it."""
+"""Pending cleanups: written before a thread is deleted, so that a successor settles them."""
 
 from __future__ import annotations
 

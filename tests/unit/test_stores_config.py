@@ -1,4 +1,4 @@
-"""The configuration: readable by its owner only, never half written, never touched when not understood."""
+"""The configuration: private, never half written, never touched when not understood."""
 
 import json
 import os

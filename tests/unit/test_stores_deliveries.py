@@ -62,7 +62,8 @@ def test_the_order_is_that_of_admission_and_stays(inbox):
     inbox.requeue("z", attempts=1, due_at=5_000, now=3_000)
     assert [record.delivery_id for record in inbox.outstanding()] == ["z", "a", "m"]
     again = inbox.outstanding()[0]
-    assert (again.state, again.attempts, again.due_at, again.started_ms) == ("pending", 1, 5_000, None)
+    assert (again.state, again.started_ms) == ("pending", None)
+    assert (again.attempts, again.due_at) == (1, 5_000)
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,8 @@ def test_another_bot_is_refused_while_updates_wait_and_begins_anew_without(ingre
 
 
 def test_no_token_is_in_its_fingerprint():
-    assert len(token_fingerprint("7:secret")) == 64 and "secret" not in token_fingerprint("7:secret")
+    fingerprint = token_fingerprint("7:secret")
+    assert len(fingerprint) == 64 and "secret" not in fingerprint
 
 
 # -- settling ------------------------------------------------------------------------------------
