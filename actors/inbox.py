@@ -75,11 +75,13 @@ class Inbox(PlanActor):
             sole_binding=plain,
             held_before_ms=self.stores["bus_settings"].first_started_ms(),
         )
+        ids = [i for update in body.updates if isinstance(i := update.get("update_id"), int)]
         choices = [choice for choice in map(choice_of, body.updates) if choice is not None]
         return AdmissionFacts(
             cursor=self.stores["ingress"].cursor(),
             known=known,
             choices=self.stores["ingress"].by_ids([choice.update_id for choice in choices]),
+            stored=frozenset(self.stores["ingress"].by_ids(ids)),
         )
 
     # -- the pump -------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from actors.plans.effects import (
     Send,
     StartChild,
     WakeAfter,
+    Write,
 )
 from actors.plans.relays import RELAY_DEADLINE_MS, Relay
 from actors.plans.roster import Follower, Roster
@@ -56,6 +57,9 @@ MUTATION_DEADLINE_MS = 60_000
 DESCRIBE_DEADLINE_MS = 1_200
 RELAY_TICK_MS = 1_000
 MUTATION = "follower_mutation"
+FORGET_EVERY_MS = 3_600_000
+FORGET_AFTER_MS = 30 * 24 * 3_600_000
+REMEMBERED_MESSAGES = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +91,18 @@ class FollowerRegistryPlan:
         if not isinstance(path, str):
             failed = CommandFailed(reason="internal", text="the endpoint cannot be bound")
             return self, (Reply(command_id, failed),)
-        return self, (Reply(command_id, RegistryListening(endpoint=path)),)
+        listening = Reply(command_id, RegistryListening(endpoint=path))
+        return self, (listening, WakeAfter("forget", FORGET_EVERY_MS))
+
+    def on_wakeup_forget(self, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
+        """Forget the owners of old messages."""
+        arguments = {
+            "older_than_ms": now.wall - FORGET_AFTER_MS,
+            "keep_newest": REMEMBERED_MESSAGES,
+            "epoch": self.settings["epoch"],
+        }
+        forget = Write("message_ownership", "prune", arguments)
+        return self, (forget, WakeAfter("forget", FORGET_EVERY_MS))
 
     def on_open_endpoint(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
         """Every process with the secret is welcome."""

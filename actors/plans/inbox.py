@@ -41,11 +41,12 @@ class Reachable:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdmissionFacts:
-    """Rows read for a batch: the cursor before it, what routing may know, and chooser rows by id."""
+    """Rows read for a batch: the cursor, ids that are stored, what routing may know, chooser rows by id."""
 
     cursor: int | None
     known: Known
     choices: Mapping[int, Any]
+    stored: frozenset[int] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +96,13 @@ class InboxPlan:
         if disorder:
             refused = AdmissionRefused(reason="disorder", text=disorder)
             return self, (Reply(envelope.message_id, refused),)
-        fresh = [u for u in updates if facts.cursor is None or u["update_id"] > facts.cursor]
+        # What is stored stays as it is, even if it comes again with other content.
+        fresh = [
+            update
+            for update in updates
+            if update["update_id"] not in facts.stored
+            and (facts.cursor is None or update["update_id"] > facts.cursor)
+        ]
         cursor = max([u["update_id"] for u in updates] + [facts.cursor or 0])
         routed = [(route(update, facts.known), update) for update in fresh]
         effects: list[Any] = []
