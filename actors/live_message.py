@@ -1,8 +1,8 @@
 """The one message that shows a run while it goes on.
 
-Drawing it is worth little, so nothing here waits for a leader and nothing is tried twice at once: the
-next drawing carries everything that this one missed. What matters is known at the end: which message
-there is, what it shows, and whether there may be one that we do not know of.
+Drawing it is worth little, so nothing here waits for a leader and nothing is tried twice at once:
+the next drawing carries everything that this one missed. What matters is known at the end: which
+message there is, what it shows, and whether there may be one that we do not know of.
 """
 
 import asyncio

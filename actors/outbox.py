@@ -1,7 +1,9 @@
-"""What the session sends: waits for a leader as long as it takes, and repeats only what may be repeated.
+"""What the session sends: waits for a leader as long as it takes, and repeats only what may be
+repeated.
 
-A call that nobody leads for was not sent, so it waits and is tried again. A message that may have been
-sent is never sent again here. Edits and the answers to buttons have the same effect twice, so they are.
+A call that nobody leads for was not sent, so it waits and is tried again. A message that may have
+been sent is never sent again here. Edits and the answers to buttons have the same effect twice, so
+they are.
 """
 
 import asyncio

@@ -1,11 +1,12 @@
 """The session of one instance: the queue behind its thread, and the mode that works it off.
 
-It owns the deliveries of its binding and is their only writer. What the follower admits is durable before
-it is acknowledged. Decisions are those of `SessionPlan`, taken one after another in one mailbox; runs,
-sendings and answers go on beside it and report back to it. It never touches Thespian or Telegram.
+It owns the deliveries of its binding and is their only writer. What the follower admits is durable
+before it is acknowledged. Decisions are those of `SessionPlan`, taken one after another in one
+mailbox; runs, sendings and answers go on beside it and report back to it. It never touches Thespian
+or Telegram.
 
-Promises: a delivery is run once however often it is admitted; nothing is sent before what it rests on is
-durable; what waits for a leader waits without limit and is not lost.
+Promises: a delivery is run once however often it is admitted; nothing is sent before what it rests
+on is durable; what waits for a leader waits without limit and is not lost.
 """
 
 import asyncio
@@ -30,8 +31,10 @@ from messages import texts
 from stores.deliveries import Deliveries
 from stores.errors import StoreBusy, StoreError, StoreUnavailable
 
+Operation = Callable[..., Coroutine[Any, Any, None]]
+
 STORE_PAUSE = 1.0
-"""Seconds between tries while the store refuses: until it takes a decision, nothing follows from it."""
+"""Seconds between tries while the store refuses: nothing follows before it is durable."""
 
 REMEMBERED = 10_000
 REMEMBERED_DAYS = 7
@@ -136,7 +139,7 @@ class Session:
         return self.plan.describe(self._clock())
 
     async def close(self) -> None:
-        """End the run and the session within five seconds; what is not settled stays in the store."""
+        """End within five seconds, with the run; what is not settled stays in the store."""
         if self._closing:
             return
         self._closing = True
@@ -220,7 +223,7 @@ class Session:
                 case Perform(operation=operation, operation_id=delivery_id, arguments=arguments):
                     if operation == "run":
                         self._stop_wanted = False
-                    perform: Callable[..., Coroutine[Any, Any, None]] = getattr(self, f"_do_{operation}")
+                    perform: Operation = getattr(self, f"_do_{operation}")
                     task = asyncio.create_task(perform(delivery_id, **arguments))
                     self._beside.add(task)
                     task.add_done_callback(self._ended_beside)

@@ -1,7 +1,7 @@
 """The Telegram thread of this process, as the session behind it sees it.
 
-The follower gives it: calls go over the bus to whoever leads. A call ends in one of four ways, and the
-caller must tell them apart, because only some of them may be tried again.
+The follower gives it: calls go over the bus to whoever leads. A call ends in one of four ways, and
+the caller must tell them apart, because only some of them may be tried again.
 """
 
 import dataclasses
@@ -14,11 +14,11 @@ class ThreadError(Exception):
 
 
 class LeaderUnavailable(ThreadError):
-    """Nobody leads, or this process is not registered: nothing was sent, the call may be repeated."""
+    """Nobody leads, or we are not registered: nothing was sent, the call may be repeated."""
 
 
 class CommitUnknown(ThreadError):
-    """The call may have had its effect or not: a message is never sent again without being asked."""
+    """The call may have had its effect or not: a message is never sent again unasked."""
 
 
 class CallRefused(ThreadError):
@@ -48,10 +48,10 @@ class Thread(Protocol):
     async def edit(
         self, message_id: int, text: str, buttons: Sequence[Button] | None = None
     ) -> None:
-        """Replace the text and the buttons of a message; one that is the same already is no error."""
+        """Replace the text and the buttons of a message; the same ones again are no error."""
 
     async def typing(self) -> None:
         """Show that something is being done; shown for about five seconds."""
 
     async def answer_callback(self, callback_id: str, text: str | None = None) -> None:
-        """End the waiting of a pressed button, with a short text where there is something to say."""
+        """End the waiting of a pressed button, with a short text if there is something to say."""

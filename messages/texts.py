@@ -1,7 +1,7 @@
 """What users read in their threads: one constant a text, filled in by `str.format`.
 
-The words follow one rule: users know processes, threads, bots and the practice chat, and nothing of how
-the house is built.
+The words follow one rule: users know processes, threads, bots and the practice chat, and nothing of
+how the house is built.
 """
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -43,7 +43,8 @@ BUTTON_STOP = "Stop"
 
 ALREADY_SETTLED = "This is settled already."
 
-# -- messages that reach nobody at once -------------------------------------------------------------
+# -- messages that reach nobody at once
+# -------------------------------------------------------------
 
 CHOOSE = "Which one is this for?"
 BUTTON_DROP_IT = "Drop it"

@@ -1,4 +1,4 @@
-"""What a process runs behind its thread: one mode a file, all driven by the session in the same way."""
+"""What a process runs behind its thread: one mode a file, driven by the session all in one way."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Command: one run of the command line a prompt, the prompt on its standard input.
 
-The command is executed directly, without a shell, under a guard that ends it with this process. What it
-prints is shown while it runs and told whole when it ended; all of it is kept in a file.
+The command is executed directly, without a shell, under a guard that ends it with this process.
+What it prints is shown while it runs and told whole when it ended; all of it is kept in a file.
 """
 
 import asyncio

@@ -1,19 +1,23 @@
 """The guard of one command: a process of its own that lets nothing of the command outlive `run.py`.
 
-Executed as `python -I -S guard.py --watch-pid PID [--watch-birth TICKS] [--report-fd N] -- CMD ARG…`. It
-imports nothing but the standard library and nothing of ours.
+Executed as `python -I -S guard.py --watch-pid PID [--watch-birth TICKS] [--report-fd N] -- CMD
+ARG…`. It imports nothing but the standard library and nothing of ours.
 
-- CMD gets a session and process group of its own, the guard's standard streams, and no other descriptor.
-- The guard adopts orphaned descendants (child subreaper), so that one which left the group is still found.
-- When the watched process is gone, every descendant is killed at once. The watch is a pidfd opened before
-  the birth is compared, woken besides by the parent-death signal; elsewhere the parent pid is polled.
-- SIGTERM ends the command: TERM to its group, KILL to whatever is left after 5 s. SIGQUIT kills at once.
+- CMD gets a session and process group of its own, the guard's standard streams, and no other
+  descriptor.
+- The guard adopts orphaned descendants (child subreaper), so that one which left the group is still
+  found.
+- When the watched process is gone, every descendant is killed at once. The watch is a pidfd opened
+  before the birth is compared, woken besides by the parent-death signal; elsewhere the parent pid
+  is polled.
+- SIGTERM ends the command: TERM to its group, KILL to whatever is left after 5 s. SIGQUIT kills at
+  once.
 - When CMD ends, what it left behind is ended as well: TERM, and KILL half a second later.
-- When the guard itself is killed, CMD gets SIGKILL from the kernel; the rest carries the run's mark in its
-  environment and is found by it (see `leftovers`).
+- When the guard itself is killed, CMD gets SIGKILL from the kernel; the rest carries the run's mark
+  in its environment and is found by it (see `leftovers`).
 
-The exit status is CMD's, or 128 + n for a signal; 127 and 126 if it could not be executed. The report
-descriptor gets one line for each of: `started PID`, `refused ERRNO`.
+The exit status is CMD's, or 128 + n for a signal; 127 and 126 if it could not be executed. The
+report descriptor gets one line for each of: `started PID`, `refused ERRNO`.
 """
 
 import ctypes
@@ -31,7 +35,7 @@ LEFT_BEHIND_GRACE = 0.5
 """Seconds that processes left behind by a command which ended by itself have after TERM."""
 
 KILL_DEADLINE = 2.0
-"""Seconds after which processes that no KILL ends (another user's, or stuck in the kernel) are let go."""
+"""Seconds after which processes that no KILL ends (stuck, or another user's) are let go."""
 
 POLL = 0.2
 """Seconds between looks at the parent where there is no pidfd."""
@@ -49,7 +53,7 @@ def prctl(option: int, argument: int) -> None:
 
 
 def start_ticks(pid: int) -> str | None:
-    """When the process was started, in clock ticks since boot, or None where that cannot be read."""
+    """When the process was started, in clock ticks since boot; None where it cannot be read."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             # The name before the last parenthesis may itself hold spaces and parentheses.
@@ -75,7 +79,8 @@ def parents() -> dict[int, int]:
 
 
 def _parents_by_ps() -> dict[int, int]:
-    import subprocess  # where /proc is missing only: its import costs more than the rest of the guard
+    import subprocess  # only where /proc is missing: the import costs more than all the rest
+
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, check=False)
     rows = [line.split() for line in listed.stdout.splitlines()]
     return {int(row[0]): int(row[1]) for row in rows if len(row) == 2}
@@ -234,7 +239,7 @@ class Guard:
             self.end_politely()
 
     def end_politely(self) -> None:
-        """TERM to the command's group and to the descendants that left it, stopped ones woken for it."""
+        """TERM to the command's group and to descendants that left it; wakes stopped ones for it."""
         group = self.command or 0
         if group:
             send(-group, signal.SIGTERM)
@@ -246,7 +251,7 @@ class Guard:
                 send(pid, signal.SIGCONT)
 
     def reap(self) -> bool:
-        """Collect every child that ended, the command's status among them; False when none is left."""
+        """Collect the children that ended, and the command's status; False when none is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -290,7 +295,8 @@ def become(argv: list[str], guard: int, writer: int) -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != guard:
             os._exit(128 + signal.SIGKILL)
-        # Python ignores some signals and the guard handles others; the command starts with the defaults.
+        # Python ignores some signals and the guard handles others; the command starts with the
+        # defaults.
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             try:
                 signal.signal(number, signal.SIG_DFL)

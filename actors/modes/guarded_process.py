@@ -1,7 +1,7 @@
 """One command under its guard, as seen from the loop of `run.py`.
 
-The report pipe is held by the guard alone, so its end is the guard's end: no child watcher and no signal
-handler is needed, and output that somebody still holds open cannot delay it.
+The report pipe is held by the guard alone, so its end is the guard's end: no child watcher and no
+signal handler is needed, and output that somebody still holds open cannot delay it.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """The last resort against processes of a run whose guard was killed too.
 
-Every process of a run inherits `SWITCHBOARD_RUN=<run id>` in its environment, and the run id ends with
-the token of its delivery. Only the processes of this user can be read, and only they can be ended.
+Every process of a run inherits `SWITCHBOARD_RUN=<run id>` in its environment, and the run id ends
+with the token of its delivery. Only the processes of this user can be read, and only they can be
+ended.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 """The full output of one run, in a file of its owner alone; the newest fifty are kept.
 
-A run does not fail because its output cannot be kept: the failure is remembered and told at the end.
+A run does not fail because its output cannot be kept: the failure is remembered and told at the
+end.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """What the thread is told of a command's run: pure.
 
-The output is shown whole in at most four messages. Of a longer one the beginning is shown in three and the
-end in the fourth, which names the file that holds all of it.
+The output is shown whole in at most four messages. Of a longer one the beginning is shown in three
+and the end in the fourth, which names the file that holds all of it.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """What one delivery asks of the session: pure readings of the carrier that Telegram gave.
 
-A carrier is data from outside: whatever is missing or of another type makes it mean nothing, never an
-error, because the delivery is accepted already.
+A carrier is data from outside: whatever is missing or of another type makes it mean nothing, never
+an error, because the delivery is accepted already.
 """
 
 import dataclasses

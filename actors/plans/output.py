@@ -1,7 +1,8 @@
 """How text is cut into Telegram messages: pure, measured in UTF-16 units as Telegram measures.
 
-A message holds at most 4,096 units. Text is cut at a blank line, else at a line's end, else at a space,
-else between characters that are not drawn as one. Nothing but the white space at a cut is left out.
+A message holds at most 4,096 units. Text is cut at a blank line, else at a line's end, else at a
+space, else between characters that are not drawn as one. Nothing but the white space at a cut is
+left out.
 """
 
 import unicodedata
@@ -104,7 +105,8 @@ def _joins_previous(text: str, place: int) -> bool:
         while first > 0 and _is_flag_half(text[first - 1]):
             first -= 1
         return (place - first) % 2 == 1
-    # Combining marks (which the variation selectors are), skin tones, and the tags of regional flags.
+    # Combining marks (which the variation selectors are), skin tones, and the tags of regional
+    # flags.
     return (
         unicodedata.category(character) in ("Mn", "Me", "Mc")
         or "\U0001f3fb" <= character <= "\U0001f3ff"

@@ -1,8 +1,8 @@
 """When the message that shows a run may be drawn again: pure.
 
-First output is shown at once and later output at most every two seconds, so that a talkative program
-does not use up the chat's budget. A silent one shows that it is at work, and after ten minutes its owner
-is asked whether it should go on.
+First output is shown at once and later output at most every two seconds, so that a talkative
+program does not use up the chat's budget. A silent one shows that it is at work, and after ten
+minutes its owner is asked whether it should go on.
 """
 
 import dataclasses

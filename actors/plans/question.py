@@ -1,7 +1,7 @@
 """The questions that a delivery may leave in its thread, and what their buttons mean: pure.
 
-The data of a button is `s:<verb>:<last eight of the delivery id>`, so that a button still works after a
-restart, when nobody remembers having sent it.
+The data of a button is `s:<verb>:<last eight of the delivery id>`, so that a button still works
+after a restart, when nobody remembers having sent it.
 """
 
 import dataclasses

@@ -1,9 +1,10 @@
 """The queue of one instance: pure decisions about what runs, what waits, and what is asked.
 
-Prompts run one after another in the order of their admission; the next one starts when the answer of the
-one before is settled. Everything else (commands, buttons, edits) acts at once, whatever runs. A delivery
-is marked before it is started and settled after its answer, so that a successor knows of each what may
-have happened to it: nothing runs twice unasked, and nothing accepted vanishes.
+Prompts run one after another in the order of their admission; the next one starts when the answer
+of the one before is settled. Everything else (commands, buttons, edits) acts at once, whatever
+runs. A delivery is marked before it is started and settled after its answer, so that a successor
+knows of each what may have happened to it: nothing runs twice unasked, and nothing accepted
+vanishes.
 """
 
 import dataclasses
@@ -100,7 +101,8 @@ class SessionPlan:
             if item.progress.parts is not None:
                 return self._restored_answer(item, now)
             if self.traits.repeats or item.content is not Content.PROMPT:
-                return self._taken(item, now, (write("requeue", item, now, attempts=0, due_at=None),))
+                requeued = write("requeue", item, now, attempts=0, due_at=None)
+                return self._taken(item, now, (requeued,))
             return self._asked(item, Question.CUT_OFF, now)
         if state in set(Question):
             held = Held(item, Question(state))
@@ -201,7 +203,8 @@ class SessionPlan:
         if item is None or item.delivery_id != ended.delivery_id or self.run_is_over:
             return self, ()
         if ended.outcome is RunOutcome.INTERRUPTED:
-            # This process ends. The row stays `running`, which tells the next one that it was cut off.
+            # This process ends. The row stays `running`, which tells the next one that it was cut
+            # off.
             return self, ()
         stopped = tuple(say("say", stop, texts.STOPPED) for stop in self.stops)
         plan = dataclasses.replace(self, stops=(), run_is_over=True)

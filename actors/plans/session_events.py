@@ -65,7 +65,7 @@ class Delivery(enum.StrEnum):
 
     REFUSED = "refused"
     DRAFT_LOST = "draft-lost"
-    """The message to become the first part can no longer be edited; nothing was sent instead yet."""
+    """The message to become the first part cannot be edited; nothing was sent instead yet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

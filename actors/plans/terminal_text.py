@@ -1,8 +1,8 @@
 """What a program printed, as text to read: pure, incremental, and bounded however much is printed.
 
 Bytes that are no UTF-8 become replacement characters before they arrive here. Escape sequences are
-dropped, a line that redraws itself with carriage returns or backspaces is kept in its last state, other
-control characters vanish. Of a long output only the beginning and the end are held.
+dropped, a line that redraws itself with carriage returns or backspaces is kept in its last state,
+other control characters vanish. Of a long output only the beginning and the end are held.
 """
 
 import dataclasses
@@ -11,13 +11,13 @@ import re
 from actors.plans.output import MESSAGE_LIMIT, MESSAGES_PER_ANSWER, tail_of
 
 HEAD_CHARACTERS = MESSAGE_LIMIT * MESSAGES_PER_ANSWER
-"""More of the beginning than an answer can show is never needed: one character is at least one unit."""
+"""More of the beginning than an answer can show is never needed: a character is a unit or two."""
 
 TAIL_CHARACTERS = MESSAGE_LIMIT * 2
 """Enough of the end to fill one message from a line's start."""
 
 _LONGEST_LINE = 32_768
-"""A line without an end is taken as finished at this length, so that it cannot grow without bound."""
+"""A line without an end is taken as finished at this length: it cannot grow without bound."""
 
 _LONGEST_ESCAPE = 2_048
 """An escape sequence that is not finished by then was none."""

@@ -76,7 +76,7 @@ def test_a_failure_tells_its_status(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "sentence", "status"),
     [
-        ("no-such-command", 'The command "no-such-command" was not found, so nothing was run.', 127),
+        ("no-such-one", 'The command "no-such-one" was not found, so nothing was run.', 127),
         ("/", 'The command "/" could not be executed: Permission denied.', 126),
     ],
 )

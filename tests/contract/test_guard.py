@@ -1,4 +1,4 @@
-"""The guard of a command, with real processes and real signals: nothing of a command outlives `run.py`."""
+"""The guard of a command, with real processes and signals: nothing outlives `run.py`."""
 
 import os
 import signal

@@ -1,6 +1,7 @@
 """Stands in for `run.py`: runs one command under a guard and waits, until it is killed.
 
-Run as `python -m tests.support.guarded_main CMD ARG…`; says `guard PID` first, then what the command says.
+Run as `python -m tests.support.guarded_main CMD ARG…`; says `guard PID` first, then what the
+command says.
 """
 
 import asyncio

@@ -204,7 +204,13 @@ def test_the_preview_of_a_long_run_is_its_end() -> None:
 
 @pytest.mark.parametrize(
     ("milliseconds", "said"),
-    [(400, "0.4 s"), (9_960, "10 s"), (12_400, "12 s"), (130_000, "2 min 10 s"), (3_900_000, "1 h 5 min")],
+    [
+        (400, "0.4 s"),
+        (9_960, "10 s"),
+        (12_400, "12 s"),
+        (130_000, "2 min 10 s"),
+        (3_900_000, "1 h 5 min"),
+    ],
 )
 def test_durations(milliseconds: int, said: str) -> None:
     assert duration(milliseconds) == said

@@ -1,4 +1,4 @@
-"""The message that shows a run: first output at once, then seldom, and a question after long silence."""
+"""The message that shows a run: output at once, then seldom, and a question after long silence."""
 
 from actors.plans.pace import Act, Pace
 

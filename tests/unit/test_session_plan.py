@@ -21,6 +21,7 @@ from actors.plans.session_events import (
 COMMAND = Traits(repeats=False, stoppable=True, announces_queue=True)
 ECHO = Traits(repeats=True, stoppable=False, announces_queue=False)
 START = 1_700_000_000_000
+NOTHING_TOLD = Progress()
 
 
 class Told:
@@ -72,7 +73,8 @@ class Told:
 
     def press(self, data: str, message_id: int = 900) -> str:
         """The owner presses a button."""
-        carrier = {"id": f"cb{len(self.all_ids)}", "data": data, "message": {"message_id": message_id}}
+        message = {"message_id": message_id}
+        carrier = {"id": f"cb{len(self.all_ids)}", "data": data, "message": message}
         return self.give("callback_query", carrier)
 
     def ended(self, delivery_id: str, *parts: str, **how: Any) -> None:
@@ -116,7 +118,7 @@ def written(effects: Effects) -> list[tuple[str, str]]:
 
 
 def restored(
-    state: str, text: str = "prompt", progress: Progress = Progress(), number: int = 1
+    state: str, text: str = "prompt", progress: Progress = NOTHING_TOLD, number: int = 1
 ) -> Restored:
     """A delivery that an earlier process left."""
     item = Item(
@@ -198,7 +200,8 @@ def test_a_stop_acts_at_once_and_the_queue_stays(text: str) -> None:
     assert performed(effects, "stop") == [(stop, {})] and started(effects) == []
     told.ended(first, "half")
     effects = told.looked()
-    assert performed(effects, "say") == [(stop, {"text": "Stopped.", "reply_to": 3, "buttons": ()})]
+    said = {"text": "Stopped.", "reply_to": 3, "buttons": ()}
+    assert performed(effects, "say") == [(stop, said)]
     told.tell("on_performed_say", stop)
     assert written(told.looked()) == [("mark_done", stop)]
     told.delivered(first)
@@ -263,7 +266,9 @@ def test_an_edit_changes_a_prompt_that_waits() -> None:
     assert arguments["text"] == "changed"
 
 
-@pytest.mark.parametrize("carrier", [edited(1, "running"), edited(2, "other chat", 8), edited(9, "x")])
+@pytest.mark.parametrize(
+    "carrier", [edited(1, "running"), edited(2, "other chat", 8), edited(9, "unknown")]
+)
 def test_any_other_edit_is_done_without_effect(carrier: dict[str, Any]) -> None:
     told = Told()
     first = told.admit("one")
@@ -291,7 +296,8 @@ def test_any_other_edit_is_done_without_effect(carrier: dict[str, Any]) -> None:
 def test_what_asks_for_nothing_is_done(kind: str, carrier: dict[str, Any]) -> None:
     told = Told()
     given = told.give(kind, carrier)
-    assert told.looked() == (Write("deliveries", "mark_done", {"delivery_id": given, "now": START}),)
+    done = Write("deliveries", "mark_done", {"delivery_id": given, "now": START})
+    assert told.looked() == (done,)
 
 
 def test_a_message_without_text_is_answered() -> None:
@@ -303,7 +309,8 @@ def test_a_message_without_text_is_answered() -> None:
 
 def test_a_caption_is_a_prompt() -> None:
     told = Told()
-    told.give("message", {"chat": {"id": 7}, "message_id": 1, "date": 1, "photo": [], "caption": "c"})
+    photo = {"chat": {"id": 7}, "message_id": 1, "date": 1, "photo": [], "caption": "c"}
+    told.give("message", photo)
     ((_, arguments),) = performed(told.looked(), "run")
     assert arguments["text"] == "c"
 
@@ -399,7 +406,8 @@ def test_an_answer_that_is_refused_for_good_is_asked_about() -> None:
     told.press("s:try:00000001")
     effects = told.looked()
     assert started(effects) == []
-    assert performed(effects, "deliver") == [(first, {"parts": ("a",), "draft": None, "reply_to": 1})]
+    sent = {"parts": ("a",), "draft": None, "reply_to": 1}
+    assert performed(effects, "deliver") == [(first, sent)]
 
 
 def test_a_draft_that_is_gone_is_replaced_by_a_message() -> None:
@@ -411,7 +419,8 @@ def test_a_draft_that_is_gone_is_replaced_by_a_message() -> None:
     ]
     told.delivered(first, Delivery.DRAFT_LOST)
     effects = told.looked()
-    assert performed(effects, "deliver") == [(first, {"parts": ("a",), "draft": None, "reply_to": 1})]
+    sent = {"parts": ("a",), "draft": None, "reply_to": 1}
+    assert performed(effects, "deliver") == [(first, sent)]
     assert written(effects) == [("record_progress", first)]
 
 
