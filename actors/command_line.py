@@ -1,0 +1,186 @@
+"""The command line: its options, what they mean together, and the help that teaches by example.
+
+Imports nothing but the standard library, so that help and usage errors are instant.
+"""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+COMMANDS = ("run", "status", "practice", "version")
+LONGEST_NAME = 128
+
+EXAMPLES = """\
+examples:
+  python run.py                           try it: a practice chat on this machine, nothing to set up
+  python run.py -- wc -w                  each message in the thread is given to `wc -w`
+  python run.py --name "api · tests" -- make test
+  python run.py --token-file ~/bot.token --owner 12345     your own bot, remembered from then on
+  python run.py status                    who is there, and what waits
+
+Start it in as many terminals as you like: each process gets a thread of its own, and keeps it when
+it is started again. Ctrl-C ends a process; its thread stays.
+
+exit status: 0 ok, 2 usage, 3 refused, 4 bad token or configuration, 5 internal error
+"""
+
+
+def parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str] | None]:
+    """Options, and the command line after `--`; exits with 2 and a sentence for what is none."""
+    before, command = list(arguments), None
+    if "--" in before:
+        at = before.index("--")
+        before, command = before[:at], before[at + 1 :]
+    if not before or before[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        before.insert(0, "run")
+    parser = _parser()
+    options = parser.parse_args(before)
+    if options.command == "run":
+        _check_mode(parser, options, command)
+    elif command is not None:
+        parser.error(f"{options.command} takes no command line")
+    return options, command
+
+
+def _check_mode(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, command: list[str] | None
+) -> None:
+    if options.mode is None:
+        options.mode = "echo" if command is None else "command"
+    if options.mode == "command" and not command:
+        parser.error("mode command needs a command line: -- CMD ARG…")
+    if options.mode == "echo" and command is not None:
+        parser.error("mode echo takes no command line")
+    if options.name is not None and not is_thread_name(options.name):
+        parser.error(f"a thread name has 1 to {LONGEST_NAME} characters in one line")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="switchboard",
+        description="One Telegram bot, many live processes, a thread for each.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_const", const="version", dest="command")
+    commands = parser.add_subparsers(dest="command", metavar="{run,status,version}")
+    _add_run(commands)
+    status = commands.add_parser(
+        "status", help="who is there, and what waits", allow_abbrev=False
+    )
+    status.add_argument("--json", action="store_true", help="for programs")
+    _add_bot(status)
+    practice = commands.add_parser("practice", allow_abbrev=False)
+    practice.add_argument("--home", required=True)
+    practice.add_argument("--sandbox-port", type=_port)
+    commands.add_parser("version", help="print the version", allow_abbrev=False)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run_parser = commands.add_parser(
+        "run",
+        help="join the bot with this process (the default)",
+        usage="switchboard [run] [options] [-- CMD ARG…]",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    run_parser.add_argument(
+        "--role",
+        choices=("auto", "leader", "follower"),
+        default="auto",
+        help="auto: lead when nobody does; leader: refuse to run otherwise; follower: never lead",
+    )
+    _add_bot(run_parser)
+    run_parser.add_argument("--api-root", metavar="URL", help="another Bot API server")
+    run_parser.add_argument(
+        "--owner", type=_user, metavar="USER_ID", help="the only user it obeys"
+    )
+    run_parser.add_argument(
+        "--chat", type=_chat, metavar="CHAT_ID", help="a forum; default: the owner's private chat"
+    )
+    run_parser.add_argument("--name", metavar="THREAD_NAME", help="default: DIRECTORY · PROGRAM")
+    run_parser.add_argument(
+        "--mode",
+        choices=("echo", "command"),
+        help="what answers; default: command with -- CMD, else echo",
+    )
+    run_parser.add_argument(
+        "--sandbox-port", type=_port, metavar="N", help="port of the practice chat"
+    )
+    run_parser.add_argument(
+        "--cleanup", action="store_true", help="delete the threads of processes that died"
+    )
+
+
+def _add_bot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--bot", metavar="NAME", help="which of your bots")
+    parser.add_argument("--home", metavar="DIR", help="where everything is kept")
+    parser.add_argument("--token-file", metavar="FILE", help="a file with the bot's token")
+
+
+def _user(text: str) -> int:
+    return _number(text, 1, 2**52, "a Telegram user id")
+
+
+def _chat(text: str) -> int:
+    number = _number(text, -(2**52), 2**52, "a chat id")
+    if number == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a chat id")
+    return number
+
+
+def _port(text: str) -> int:
+    return _number(text, 1, 65_535, "a port")
+
+
+def _number(text: str, lowest: int, highest: int, what: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = lowest - 1
+    if not lowest <= number <= highest:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return number
+
+
+# -- names and lines made of it --------------------------------------------------------------------
+
+
+def is_thread_name(name: str) -> bool:
+    """One line of 1 to 128 characters that can be shown and stored."""
+    return 0 < len(name) <= LONGEST_NAME and not name.isspace() and name.isprintable()
+
+
+def program_name(command: Sequence[str] | None) -> str:
+    """The program behind the thread, as people call it."""
+    return "echo" if command is None else PurePath(command[0]).name or command[0]
+
+
+def default_name(directory: str, command: Sequence[str] | None) -> str:
+    """`api · claude`: the directory and the program."""
+    place = PurePath(directory).name or directory
+    name = f"{place} · {program_name(command)}"
+    return "".join(one if one.isprintable() else "?" for one in name)[:LONGEST_NAME]
+
+
+def numbered(name: str, number: int) -> str:
+    """The name of the second, third … process of a kind: `api · claude (2)`."""
+    suffix = f" ({number})" if number > 1 else ""
+    return name[: LONGEST_NAME - len(suffix)] + suffix
+
+
+def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> str:
+    """How to start this process again, for people; there is no secret in it."""
+    words = ["switchboard"]
+    if options.bot is not None:
+        words += ["--bot", options.bot]
+    if options.name is not None:
+        words += ["--name", options.name]
+    if command is not None:
+        words += ["--", *command]
+    return shlex.join(words)

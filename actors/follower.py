@@ -1,0 +1,200 @@
+"""The follower of an instance: its registration with whoever leads, and its thread through it.
+
+`serve` is one connection's life: register, beat, answer forwards. Whoever runs it (the instance)
+watches the lease and cancels it when the leader it speaks to is none any more. Decisions are those
+of `FollowerPlan`. It never touches Thespian or Telegram.
+
+Promises: an update is acknowledged only after the session journalled it; a send that may have
+happened is told as such and never made again here; a call made while nobody leads is refused before
+anything is written.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from actors.bus_client import BusClient, BusLost
+from actors.clock import system_now
+from actors.event_log import log_event
+from actors.faults import fault
+from actors.plans.call_result import RETRY_SAFE
+from actors.plans.effects import Now
+from actors.plans.follower import (
+    CALL_WITHIN_MS,
+    HEARTBEAT_EVERY_MS,
+    HEARTBEAT_WITHIN_MS,
+    JOURNAL_KINDS,
+    LOST_REGISTRATION,
+    REGISTER_WITHIN_MS,
+    CallEnd,
+    FollowerPlan,
+    Refused,
+    journal_carrier,
+)
+from actors.thread import CallRefused, CommitUnknown, LeaderUnavailable
+from messages.bus import Ack, CallApi, Forward, ReplaceFollowerTarget
+from messages.bus_texts import M
+from messages.kind import MessageInvalid
+
+Admit = Callable[[str, str, int, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
+NEVER_CALLED = frozenset({"getUpdates", "deleteWebhook", "setWebhook", "logOut", "close"})
+"""The leader's alone; refused here already."""
+
+
+class RegistrationRefused(Exception):
+    """The leader answered, and gave no thread; the text is its own."""
+
+
+class EndpointUnreachable(Exception):
+    """Nobody listens where the lease says."""
+
+
+class Follower:
+    """This process's end of the bus."""
+
+    def __init__(
+        self, plan: FollowerPlan, admit: Admit, clock: Callable[[], Now] = system_now
+    ) -> None:
+        self.plan = plan
+        self._admit = admit
+        self._clock = clock
+        self._requests = 0
+        self._client: BusClient | None = None
+        self._secret = ""
+        self._disowned = asyncio.Event()
+
+    async def serve(self, endpoint: str, secret: str, on_registered: Callable[[], None]) -> None:
+        """Register and stay registered until the connection or the registration is lost.
+
+        Raises EndpointUnreachable and RegistrationRefused. Cancelling it drops the connection.
+        """
+        try:
+            client = await BusClient.connect(endpoint, self._on_request)
+        except OSError as failure:
+            raise EndpointUnreachable(str(failure)) from None
+        self._client, self._secret = client, secret
+        self._disowned.clear()
+        try:
+            await self._register(client)
+            on_registered()
+            await self._beat(client)
+        except BusLost:
+            log_event("follower.connection_lost", "WARNING")
+        finally:
+            self.plan = self.plan.on_lost()
+            self._client = None
+            await client.close()
+
+    async def call(self, method: str, body: Mapping[str, Any]) -> Any:
+        """Make one Bot API call through the leader; raises the errors of `actors.thread`."""
+        client, plan = self._client, self.plan
+        if client is None or not plan.is_registered:
+            raise LeaderUnavailable("this process is not registered")
+        if method in NEVER_CALLED:
+            raise CallRefused(M.API_NOT_ALLOWED)
+        request = CallApi(
+            request_id=self._next_id(),
+            auth=self._secret,
+            instance_id=plan.instance_id,
+            registration_generation=plan.generation,
+            method="call",
+            args=[method, dict(body)],
+            sent_at_ms=self._clock().wall,
+        )
+        try:
+            ack = await client.request(request, CALL_WITHIN_MS)
+        except MessageInvalid as invalid:
+            raise CallRefused(str(invalid)) from None
+        except BusLost as lost:
+            if lost.written and method not in RETRY_SAFE:
+                raise CommitUnknown(method) from None
+            raise LeaderUnavailable(str(lost)) from None
+        return self._called(method, ack, plan)
+
+    def _called(self, method: str, ack: Ack, plan: FollowerPlan) -> Any:
+        if not ack.ok and ack.message in LOST_REGISTRATION:
+            self._disowned.set()
+        match self.plan.call_end(ack, method in RETRY_SAFE, plan.target):
+            case CallEnd.DONE:
+                return ack.result
+            case CallEnd.NOT_SENT:
+                raise LeaderUnavailable(ack.message or M.API_FAILED)
+            case CallEnd.UNKNOWN:
+                raise CommitUnknown(method)
+        raise CallRefused(ack.message or M.API_FAILED)
+
+    # -- one connection's life ------------------------------------------------------------------
+
+    async def _register(self, client: BusClient) -> None:
+        generation = self._next_id()
+        request = self.plan.register(generation, self._secret, self._clock().wall)
+        ack = await client.request(request, REGISTER_WITHIN_MS)
+        self.plan, verdict = self.plan.on_register_answered(ack, generation)
+        if isinstance(verdict, Refused):
+            log_event("follower.refused", "WARNING", text=verdict.text)
+            raise RegistrationRefused(verdict.text)
+        log_event("follower.registered", slot=self.plan.slot, thread=self.plan.thread_name)
+
+    async def _beat(self, client: BusClient) -> None:
+        while True:
+            request = self.plan.heartbeat(self._next_id(), self._secret, self._clock().wall)
+            ack = await client.request(request, HEARTBEAT_WITHIN_MS)
+            self.plan, stands = self.plan.on_heartbeat_answered(ack)
+            if not stands:
+                log_event("follower.heartbeat_refused", "WARNING", text=ack.message)
+                return
+            if await self._is_over(client, HEARTBEAT_EVERY_MS / 1_000):
+                return
+
+    async def _is_over(self, client: BusClient, within_s: float) -> bool:
+        ends = [asyncio.create_task(one.wait()) for one in (client.closed, self._disowned)]
+        try:
+            done, _ = await asyncio.wait(
+                ends, timeout=within_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            return bool(done)
+        finally:
+            for end in ends:
+                end.cancel()
+
+    # -- what the leader sends ------------------------------------------------------------------
+
+    async def _on_request(self, envelope: Any) -> Ack:
+        refusal = self.plan.refusal(envelope, self._secret)
+        if refusal is not None:
+            log_event("follower.request_refused", "WARNING", kind=envelope.KIND, text=refusal)
+            return Ack(request_id=envelope.request_id, ok=False, message=refusal)
+        if isinstance(envelope, ReplaceFollowerTarget):
+            self.plan = self.plan.on_target_replaced(envelope)
+            log_event("follower.target_replaced", target=envelope.target.key)
+            return Ack(request_id=envelope.request_id, ok=True)
+        return await self._journal(envelope)
+
+    async def _journal(self, envelope: Forward) -> Ack:
+        delivery = envelope.delivery
+        try:
+            await self._admit(
+                JOURNAL_KINDS[envelope.KIND],
+                delivery.delivery_id,
+                delivery.source_update_id,
+                journal_carrier(envelope),
+            )
+            fault("follower.after-journal")
+        except asyncio.CancelledError:
+            raise
+        except Exception as failure:
+            # Not taken: the leader keeps it and tries again.
+            log_event(
+                "follower.not_journalled",
+                "ERROR",
+                exception=True,
+                update_id=delivery.source_update_id,
+            )
+            text = str(failure) or M.ADMISSION_FAILED
+            return Ack(request_id=envelope.request_id, ok=False, message=text[:1_000])
+        return Ack(request_id=envelope.request_id, ok=True, result=delivery.receipt())
+
+    def _next_id(self) -> str:
+        self._requests += 1
+        return f"{self.plan.instance_id}:{self._requests}"

@@ -1,0 +1,372 @@
+"""An instance: one `run.py` from its first look at the lease to its last line.
+
+It drives the follower, the election, the reign when it leads, and the session behind the thread,
+and tells on the terminal what place it has. It follows whoever holds the lease; where nobody does,
+the election decides. It ends in order within five seconds and keeps its thread: it never says good bye.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import signal
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actors import instance_texts as texts
+from actors.clock import boot_ms, wall_ms
+from actors.event_log import log_event, log_path, redact
+from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
+from actors.launcher_handle import LauncherHandle
+from actors.lease_watch import LeaseWatch
+from actors.plans.election import (
+    GRACE_MS,
+    REST_MS,
+    ElectionPlan,
+    ReignPlan,
+    Role,
+    Standing,
+    Verdict,
+)
+from actors.plans.follower import backoff_ms
+from actors.reign import Court, Reign, ReignEnd, new_secret
+from actors.session import Session
+from actors.terminal import Terminal, place_line
+from messages.launcher import LauncherReady, TreeStarted
+from stores.errors import StoreError
+from stores.identities import Identities
+from stores.lease import Lease, Owner
+
+OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
+
+END_WITHIN_S = 4.7
+"""From the signal to the exit; five seconds are promised."""
+
+SESSION_ENDS_WITHIN_S = 3.6
+TREE_ENDS_WITHIN_S = 3.0
+LAUNCHER_ENDS_WITHIN_S = 0.4
+
+LOST_PAUSE_S = 0.05
+UNREACHABLE_PAUSE_S = 0.25
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What `run.py` composed."""
+
+    owner: Owner
+    binding_key: str
+    role: Role
+    tree_settings: Mapping[str, Any]
+    tree_log: str
+    bot_shown: Callable[[], str]
+    """The bot as people know it, `@name` where that is known."""
+
+    joined: Callable[[], str | None]
+    """What to say at first besides the ready line."""
+
+    launcher: LauncherHandle
+    lease: Lease
+    identities: Identities
+    follower: Follower
+    session: Session
+    terminal: Terminal
+    thread_name_of: Callable[[str], str | None]
+    """The name of the thread of an instance."""
+
+    set_secret: Callable[[str], None]
+    """The secret of the bus that children must not see."""
+
+
+class Instance:
+    """Runs until a signal or a reason to end; `run` returns the exit status."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._election = ElectionPlan(role=parts.role)
+        self._reigns = ReignPlan()
+        self._reign: Reign | None = None
+        self._events: asyncio.Queue[Any] = asyncio.Queue()
+        self._signalled = asyncio.Event()
+        self._role = ""
+        self._refusals = 0
+        self._unreachable_since = 0
+        self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
+
+    async def run(self) -> int:
+        """Live; then end in order."""
+        parts = self._parts
+        self._heed_signals()
+        self._watch = LeaseWatch(parts.lease, parts.owner.instance_id)
+        life = asyncio.create_task(self._life())
+        session = asyncio.create_task(parts.session.run())
+        launcher = asyncio.create_task(self._pump())
+        signalled = asyncio.create_task(self._signalled.wait())
+        reasons = {life, session, launcher, signalled}
+        await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
+        status = self._status(life, session, launcher, signalled)
+        log_event("instance.ending", status=status)
+        try:
+            await self._end(life)
+        except Exception:
+            log_event("instance.end_failed", "ERROR", exception=True)
+        for task in reasons:
+            task.cancel()
+        await asyncio.gather(*reasons, return_exceptions=True)
+        self._watch.close()
+        return status
+
+    # -- ending ---------------------------------------------------------------------------------
+
+    def _heed_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._signal, number)
+
+    def _signal(self, number: int) -> None:
+        if self._signalled.is_set() and number == signal.SIGINT:
+            # Asked twice: no order any more, but nothing is left behind either.
+            self._parts.launcher.kill()
+            os._exit(OK)
+        self._signalled.set()
+
+    def _status(
+        self,
+        life: asyncio.Task[int],
+        session: asyncio.Task[None],
+        launcher: asyncio.Task[None],
+        signalled: asyncio.Task[Any],
+    ) -> int:
+        if signalled.done():
+            return OK
+        if launcher.done():
+            log_event("instance.launcher_ended", "ERROR")
+            self._parts.terminal.tell(texts.LAUNCHER_ENDED.format(log=log_path()))
+            return INTERNAL
+        if life.done() and life.exception() is None:
+            return life.result()
+        failed = life if life.done() else session
+        failure = failed.exception()
+        log_event("instance.failed", "ERROR", text=repr(failure), trace=_trace(failure))
+        if isinstance(failure, StoreError):
+            self._parts.terminal.tell(str(failure))
+        else:
+            self._parts.terminal.tell(texts.FAILED_INSIDE.format(log=log_path()))
+        return INTERNAL
+
+    async def _end(self, life: asyncio.Task[int]) -> None:
+        """Answers under way first, then the tree they go through, then the claims."""
+        parts, loop = self._parts, asyncio.get_running_loop()
+        until = loop.time() + END_WITHIN_S
+        self._election = dataclasses.replace(self._election, role=Role.FOLLOWER)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SESSION_ENDS_WITHIN_S):
+                await parts.session.close()
+        life.cancel()
+        await asyncio.gather(life, return_exceptions=True)
+        if self._reign is not None:
+            left = until - loop.time() - LAUNCHER_ENDS_WITHIN_S
+            within = min(TREE_ENDS_WITHIN_S, max(0.1, left))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(within + 0.1):
+                    await self._reign.stop(int(within * 1_000))
+            parts.lease.release(parts.owner, self._reign.record.epoch)
+        parts.identities.release(parts.binding_key, parts.owner.instance_id, wall_ms())
+        await parts.launcher.end(LAUNCHER_ENDS_WITHIN_S)
+
+    async def _pump(self) -> None:
+        """What the launcher reports; returns when it has ended."""
+        async for event in self._parts.launcher.events():
+            if not isinstance(event, (LauncherReady, TreeStarted)):
+                self._events.put_nowait(event)
+
+    # -- living ---------------------------------------------------------------------------------
+
+    async def _life(self) -> int:
+        """Follow, or lead; returns the exit status when there is a reason to end."""
+        while True:
+            seen = self._watch.look()
+            follower = self._parts.follower.plan
+            election = dataclasses.replace(
+                self._election, slot=follower.slot, roster=follower.roster
+            )
+            was_waiting = election.waiting_since
+            self._election, verdict = election.on_look(seen, boot_ms())
+            if was_waiting is None and self._election.waiting_since is not None:
+                log_event("follower-promotion-slot-priority", slot=follower.slot)
+            match verdict:
+                case Verdict.REFUSE:
+                    self._parts.terminal.tell(self._already_leads())
+                    return REFUSED
+                case Verdict.RELEASE:
+                    self._parts.lease.release(self._parts.owner, self._watch.record.epoch)
+                case Verdict.CAMPAIGN:
+                    status = await self._campaign(seen)
+                    if status is not None:
+                        return status
+                case Verdict.FOLLOW if self._watch.record.endpoint:
+                    await self._follow()
+                case _:
+                    if self._parts.role is Role.FOLLOWER and seen.leaderless:
+                        self._parts.terminal.tell_once(texts.WAITS_FOR_LEADER)
+                    await self._watch.rest()
+
+    async def _follow(self) -> None:
+        """Be registered with the present leader until it, or the lease, is another."""
+        record, parts = self._watch.record, self._parts
+        secret = record.secret or ""
+        redact(secret)
+        parts.set_secret(secret)
+        serving = asyncio.create_task(
+            parts.follower.serve(record.endpoint or "", secret, self._on_following)
+        )
+        changed = asyncio.create_task(self._watch.changed())
+        try:
+            await asyncio.wait({serving, changed}, return_when=asyncio.FIRST_COMPLETED)
+            given_up = not serving.done()
+        finally:
+            serving.cancel()
+            changed.cancel()
+            ends = await asyncio.gather(serving, changed, return_exceptions=True)
+            parts.session.pause()
+        if not given_up:
+            await self._after_following(ends[0])
+
+    async def _after_following(self, end: Any) -> None:
+        pause = LOST_PAUSE_S
+        if isinstance(end, RegistrationRefused):
+            self._parts.terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=end))
+            pause = backoff_ms(self._refusals) / 1_000
+            self._refusals += 1
+        elif isinstance(end, EndpointUnreachable):
+            pause = UNREACHABLE_PAUSE_S
+            self._note_unreachable()
+        elif isinstance(end, BaseException):
+            raise end
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._watch.changed()
+
+    def _note_unreachable(self) -> None:
+        """A live owner behind a dead endpoint is waited for, and said so now and then."""
+        now = boot_ms()
+        if now - self._unreachable_since >= GRACE_MS:
+            self._unreachable_since = now
+            record = self._watch.record
+            leader = record.owner.instance_id if record.owner is not None else ""
+            log_event(
+                "follower-promotion-live-owner", "WARNING", leader=leader, epoch=record.epoch
+            )
+
+    def _on_following(self) -> None:
+        self._refusals = 0
+        plan = self._parts.follower.plan
+        self._election = self._election.on_joined(plan.slot, plan.roster)
+        self._parts.session.resume()
+        self._announce(Role.FOLLOWER)
+
+    # -- leading --------------------------------------------------------------------------------
+
+    async def _campaign(self, seen: Standing) -> int | None:
+        parts = self._parts
+        secret = new_secret()
+        record = parts.lease.campaign(self._watch.record, parts.owner, boot_ms(), secret)
+        if record is None:
+            log_event("lease.lost_campaign", epoch=self._watch.record.epoch)
+            return None
+        log_event("lease.won", epoch=record.epoch, standing=seen.value)
+        parts.set_secret(secret)
+        self._predecessor = (self._watch.last_owner, seen)
+        self._watch.look()
+        self._reign = Reign(self._court(), record, self._reigns)
+        end = await self._reign.run(lambda: not self._role)
+        self._reigns = self._reign.plan
+        refusal, self._reign = self._reign.refusal, None
+        parts.session.pause()
+        return self._after_reign(end, refusal)
+
+    def _after_reign(self, end: ReignEnd, refusal: str) -> int | None:
+        terminal = self._parts.terminal
+        match end:
+            case ReignEnd.TOKEN_REFUSED:
+                log_event("instance.token_refused", "ERROR", text=refusal)
+                terminal.tell(texts.TOKEN_REFUSED)
+                return BAD_CONFIGURATION
+            case ReignEnd.FOREIGN_POLLER:
+                terminal.tell(texts.FOREIGN_POLLER.format(bot=self._parts.bot_shown()))
+                return REFUSED
+            case ReignEnd.GIVEN_UP:
+                terminal.tell(texts.TREES_FAILED.format(log=log_path()))
+                self._election = self._election.on_trees_failed(boot_ms() + REST_MS)
+        return None
+
+    def _court(self) -> Court:
+        parts = self._parts
+        return Court(
+            launcher=parts.launcher,
+            events=self._events,
+            lease=parts.lease,
+            watch=self._watch,
+            owner=parts.owner,
+            follower=parts.follower,
+            settings=parts.tree_settings,
+            log_path=parts.tree_log,
+            on_serving=self._on_leading,
+            on_registered=parts.session.resume,
+            on_lost=parts.session.pause,
+            on_news=self._on_news,
+        )
+
+    def _on_leading(self) -> None:
+        plan = self._parts.follower.plan
+        self._election = self._election.on_joined(plan.slot, plan.roster)
+        predecessor, seen = self._predecessor
+        if self._role == Role.FOLLOWER.value and predecessor is not None:
+            took_over = texts.TOOK_OVER_STALE if seen is Standing.STALE else texts.TOOK_OVER
+            self._parts.terminal.tell(took_over.format(pid=predecessor.pid))
+        self._announce(Role.LEADER)
+
+    def _on_news(self, name: str, body: Mapping[str, Any]) -> None:
+        terminal, bot = self._parts.terminal, self._parts.bot_shown()
+        match name:
+            case "registration-refused":
+                text = str(body.get("text", ""))
+                terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=text))
+            case "token-refused":
+                terminal.tell_once(texts.TOKEN_REFUSED_LATER)
+            case "poll-conflict" if body.get("cause") == "solved":
+                terminal.tell(texts.POLL_CONFLICT_SOLVED.format(bot=bot))
+                terminal.forget(texts.POLL_CONFLICT.format(bot=bot))
+            case "poll-conflict":
+                terminal.tell_once(texts.POLL_CONFLICT.format(bot=bot))
+        log_event("instance.news", name=name)
+
+    # -- what is told ---------------------------------------------------------------------------
+
+    def _announce(self, role: Role) -> None:
+        if role.value == self._role:
+            return
+        plan = self._parts.follower.plan
+        prefix = "" if self._role else "ready"
+        joined = None if self._role else self._parts.joined()
+        if joined:
+            self._parts.terminal.tell(joined)
+        self._role = role.value
+        self._parts.terminal.say(
+            place_line(prefix, role.value, plan.thread_name, plan.slot, plan.pid)
+        )
+
+    def _already_leads(self) -> str:
+        owner = self._watch.record.owner
+        if owner is None:
+            return texts.LEADS_ALREADY_UNNAMED.format(pid="?", bot=self._parts.bot_shown())
+        name = None
+        with contextlib.suppress(StoreError):
+            name = self._parts.thread_name_of(owner.instance_id)
+        text = texts.LEADS_ALREADY if name else texts.LEADS_ALREADY_UNNAMED
+        return text.format(pid=owner.pid, name=name, bot=self._parts.bot_shown())
+
+
+def _trace(failure: BaseException | None) -> str:
+    return "".join(traceback.format_exception(failure)) if failure is not None else ""

@@ -1,0 +1,59 @@
+"""What people read on the terminal of a running process: one constant a sentence."""
+
+NO_BOT = (
+    "No bot is set up. Practice chat on this machine: {url}   "
+    "Your own bot: --token-file FILE --owner USER_ID"
+)
+JOINED = "Joined @{username}. Open https://t.me/{username}"
+INBOX_DAMAGED = (
+    "What waited for this thread was damaged and is moved aside: {path}. It starts empty."
+)
+
+TOOK_OVER = "Process {pid} ended. This process now talks to Telegram."
+TOOK_OVER_STALE = "Process {pid} does not answer. This process now talks to Telegram."
+
+WAITS_FOR_LEADER = "No process talks to Telegram yet. This one waits for another to do it."
+REGISTRATION_REFUSED = "No thread yet: {text} This process tries again by itself."
+
+LEADS_ALREADY = (
+    'Process {pid} ("{name}") already leads {bot}. Leave out --role leader to join it.'
+)
+LEADS_ALREADY_UNNAMED = (
+    "Process {pid} already leads {bot}. Leave out --role leader to join it."
+)
+FOREIGN_POLLER = (
+    "Another machine or program reads {bot}. Nothing was changed. Use one bot per machine."
+)
+POLL_CONFLICT = "Another program reads {bot}; messages may go astray. Stop it."
+POLL_CONFLICT_SOLVED = "Nobody else reads {bot} any more. Messages arrive again."
+
+TOKEN_REFUSED = (
+    "Telegram refused the token. Get a new one from @BotFather, then: --token-file FILE"
+)
+TOKEN_REFUSED_LATER = (
+    "Telegram refuses the token. Everything waits; a new token is picked up by itself."
+)
+
+TREES_FAILED = (
+    "What talks to Telegram failed again and again. This process waits half a minute. See {log}"
+)
+LAUNCHER_ENDED = "A part of this process ended unexpectedly, and so does the rest. See {log}"
+FAILED_INSIDE = "Something failed inside. What was said is kept. See {log}"
+
+# -- before it runs --------------------------------------------------------------------------------
+
+OWNER_MISSING = (
+    "Whose bot is it? Add your Telegram user id: --owner USER_ID  "
+    "(the bot obeys nobody else; @userinfobot tells you yours)"
+)
+TOKEN_MALFORMED = "That is no bot token. One looks like 123456789:AAE… and comes from @BotFather."
+TOKEN_FILE_UNREADABLE = "The token file cannot be read: {path}: {reason}."
+TOKEN_UNSET = "The configuration takes the token of {bot} from {variable}, which is not set."
+BOT_UNKNOWN = "No bot named {name} is set up here. Known: {known}."
+BOT_NAME_MALFORMED = "A bot's name has up to 32 letters, digits, dots, dashes and underscores."
+API_ROOT_MALFORMED = "The API root is no http address: {value}"
+BOT_SETTINGS_WITHOUT_BOT = (
+    "{options} belong to a bot of your own. Give its token with --token-file FILE or in "
+    "TELEGRAM_BOT_TOKEN."
+)
+DIRECTORY_GONE = "The current directory does not exist any more."

@@ -1,0 +1,121 @@
+"""Watching the lease: the row, and the life of the process in it, without trusting either alone.
+
+A death is known at once, by a pidfd of the owner in the event loop (where there is none, by
+asking); any other change of the row within a second, and within 50 ms while nobody can be
+registered with. It only reads.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from actors.clock import boot_ms
+from actors.event_log import log_event
+from actors.plans.election import Standing, standing
+from actors.process_watch import ProcessWatch
+from stores.errors import StoreError
+from stores.lease import Lease, LeaseRecord, Owner
+from stores.process_birth import Liveness, liveness
+
+LOOK_EVERY_S = 1.0
+LOOK_CLOSELY_EVERY_S = 0.05
+ASK_EVERY_S = 0.25
+
+Alive = Callable[[int, str, str], Liveness]
+
+
+class LeaseWatch:
+    """The lease as this process sees it."""
+
+    def __init__(
+        self,
+        lease: Lease,
+        instance_id: str,
+        alive: Alive = liveness,
+        clock: Callable[[], int] = boot_ms,
+    ) -> None:
+        self._lease = lease
+        self._instance_id = instance_id
+        self._alive = alive
+        self._clock = clock
+        self._watch: ProcessWatch | None = None
+        self._watched: Owner | None = None
+        self._ended = asyncio.Event()
+        self.record: LeaseRecord = lease.read()
+        self.standing = Standing.VACANT
+        self.last_owner: Owner | None = None
+        """Who led last, other than this process."""
+        self.look()
+
+    def look(self) -> Standing:
+        """Read the row now, and judge it. A store that refuses changes nothing that is known."""
+        with contextlib.suppress(StoreError):
+            self.record = self._lease.read()
+        owner = self.record.owner
+        if owner != self._watched:
+            self._follow(owner)
+        dead = owner is not None and (
+            self._alive(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
+        )
+        now = self._clock()
+        seen = standing(self.record, self._instance_id, dead, now)
+        if seen is not self.standing:
+            log_event("lease.seen", standing=seen.value, epoch=self.record.epoch)
+        self.standing = seen
+        if owner is not None and owner.instance_id != self._instance_id:
+            self.last_owner = owner
+        return seen
+
+    async def rest(self) -> None:
+        """Return when it is time to look again, or as soon as the owner's process ends."""
+        self._ended.clear()
+        within = self._pause_s()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), within)
+
+    async def changed(self) -> None:
+        """Return once the row or its standing differ from what they are now, heartbeats aside."""
+        before = self._gist()
+        while True:
+            await self.rest()
+            self.look()
+            if self._gist() != before:
+                return
+
+    def close(self) -> None:
+        """Watch nobody."""
+        self._follow(None)
+
+    def _gist(self) -> tuple[object, ...]:
+        record = self.record
+        return (record.epoch, record.owner, record.endpoint, self.standing)
+
+    def _pause_s(self) -> float:
+        if self.standing.leaderless or self.record.endpoint is None:
+            return LOOK_CLOSELY_EVERY_S
+        if self._watch is not None and self._watch.pidfd is None:
+            return ASK_EVERY_S
+        return LOOK_EVERY_S
+
+    def _follow(self, owner: Owner | None) -> None:
+        """Hear of the end of this process from now on."""
+        if self._watch is not None:
+            if self._watch.pidfd is not None:
+                asyncio.get_running_loop().remove_reader(self._watch.pidfd)
+            self._watch.close()
+        self._watch, self._watched = None, owner
+        if owner is None or owner.instance_id == self._instance_id:
+            return
+        try:
+            self._watch = ProcessWatch(owner.pid)
+        except OSError:
+            # There is no such process any more; looking says so too.
+            return
+        if self._watch.pidfd is not None:
+            asyncio.get_running_loop().add_reader(self._watch.pidfd, self._owner_ended)
+
+    def _owner_ended(self) -> None:
+        if self._watch is not None and self._watch.pidfd is not None:
+            # Readable for ever from now on.
+            asyncio.get_running_loop().remove_reader(self._watch.pidfd)
+        self._ended.set()

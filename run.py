@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""Switchboard: one Telegram bot, many live processes, a thread for each.
+
+The only place where the parts are put together. Nothing heavy is imported before it is known what
+is wanted, and the launcher is forked before any thread, event loop or socket exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from actors.command_line import default_name, numbered, parse, program_name, shown_line
+
+if TYPE_CHECKING:
+    from actors.bot_choice import ChosenBot
+    from actors.instance import Parts
+    from actors.launcher import LauncherHandle
+    from actors.modes import Mode
+    from stores.database import Database
+    from stores.home import Home
+
+OK, USAGE, BAD_CONFIGURATION, INTERNAL = 0, 2, 4, 5
+
+REEXECUTED = "SWITCHBOARD_REEXECUTED"
+NEEDED = ("thespian", "telegram", "marshmallow", "loguru", "psutil", "sqlalchemy", "platformdirs")
+
+TREE_MODULES = (
+    # First: it sets what Thespian reads at import.
+    "actors.transport",
+    "thespian.system.multiprocTCPBase",
+    "actors.leader",
+    "actors.telegram_gateway",
+    "actors.target_provisioner",
+    "actors.follower_registry",
+    "actors.follower_mutation",
+    "actors.prune_supervisor",
+    "actors.inbox",
+    "actors.poller",
+)
+"""What the launcher imports once, for every tree it will fork."""
+
+
+class Interrupted(BaseException):
+    """A signal to end came before there was anything to end in order."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The entry point of `python run.py` and of the console script; returns the exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    _reexecute(given)
+    options, command = parse(given)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return _perform(options, command)
+    except Interrupted:
+        return OK
+    except BrokenPipeError:
+        # Whoever read us is gone; what is buffered must not raise again when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return OK
+    except Exception as failure:
+        return _explain(failure)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise Interrupted
+
+
+def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
+    if not _has_packages():
+        print(
+            "Switchboard's packages are not installed here. In its directory: "
+            "python3 -m venv .venv && .venv/bin/pip install .",
+            file=sys.stderr,
+        )
+        return BAD_CONFIGURATION
+    match options.command:
+        case "status":
+            return show_status(options)
+        case "practice":
+            return serve_practice(options)
+        case "version":
+            from messages.bus_protocol import VERSION
+
+            print(f"switchboard {VERSION}")
+            return OK
+    return run(options, command)
+
+
+def _explain(failure: Exception) -> int:
+    """One sentence for the terminal; what nobody foresaw goes to the log with its trace."""
+    from actors.bot_choice import ChoiceRefused
+    from actors.event_log import log_event, log_path, redacted
+    from actors.sandbox.failure import PracticeChatFailed
+    from stores.errors import StoreError
+
+    if isinstance(failure, ChoiceRefused):
+        sentence, status = str(failure), failure.status
+    elif type(failure).__name__ == "FaultUnknown":
+        # By its name: what raises it is the import of its module.
+        sentence, status = str(failure), USAGE
+    elif isinstance(failure, (StoreError, PracticeChatFailed)):
+        sentence, status = str(failure), BAD_CONFIGURATION
+    else:
+        log_event("run.failed", "ERROR", exception=True)
+        log = log_path()
+        reason = f"See {log}" if log else f"{failure}"
+        sentence, status = f"Something failed ({type(failure).__name__}). {reason}", INTERNAL
+    with contextlib.suppress(OSError):
+        print(redacted(sentence), file=sys.stderr)
+    return status
+
+
+# -- the environment -------------------------------------------------------------------------------
+
+
+def _reexecute(arguments: list[str]) -> None:
+    """Go on in `.venv` beside this file, when it exists and this is no environment that serves."""
+    here = Path(__file__).resolve()
+    environment = here.parent / ".venv"
+    python = environment / "bin" / "python"
+    again = os.environ.pop(REEXECUTED, None)
+    if again or not python.exists() or Path(sys.prefix).resolve() == environment.resolve():
+        return
+    if sys.prefix != sys.base_prefix and _has_packages():
+        # Another environment, entered on purpose.
+        return
+    os.environ[REEXECUTED] = "1"
+    os.execv(python, [str(python), str(here), *arguments])
+
+
+def _has_packages() -> bool:
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in NEEDED)
+
+
+# -- run -------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """What an instance is to be, once options, environment and configuration are understood."""
+
+    options: argparse.Namespace
+    command: list[str] | None
+    directory: str
+    name: str
+    home: Home
+    bot: ChosenBot
+    is_practice: bool
+
+
+def run(options: argparse.Namespace, command: list[str] | None) -> int:
+    """Be an instance until a signal or a reason to end."""
+    from actors import event_log
+    from actors.bot_choice import remember
+    from actors.launcher import Launcher
+    from stores.config import Config
+    from stores.home import Home
+
+    directory = _current_directory()
+    home = Home(options.home).ensure()
+    event_log.open_log(home.logs)
+    event_log.route_standard_logging()
+    config = Config(home.config)
+    bot, is_practice = _choose(options, home, config)
+    for secret in (bot.token, bot.token.partition(":")[2]):
+        event_log.redact(secret)
+    if not is_practice:
+        remember(config, bot)
+    home.ensure(bot.bot_id)
+    name = options.name or default_name(directory, command)
+    chosen = Chosen(options, command, directory, name, home, bot, is_practice)
+    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output")
+    try:
+        status = _run(chosen, launcher)
+    finally:
+        launcher.close()
+        if not launcher.reap():
+            launcher.kill()
+    if status == BAD_CONFIGURATION and bot.is_new:
+        # A token that never worked must not stand in the way of the practice chat.
+        config.forget_bot(bot.name)
+    return status
+
+
+def _choose(options: argparse.Namespace, home: Home, config: Any) -> tuple[ChosenBot, bool]:
+    from actors.bot_choice import PRACTICE, ChosenBot, Wanted, choose_bot
+    from actors.sandbox.chat import OWNER
+    from actors.sandbox.credentials import practice_token
+
+    wanted = Wanted(
+        options.bot, options.token_file, options.api_root, options.owner, options.chat
+    )
+    bot = choose_bot(config, wanted, os.environ)
+    # Nothing that is started from here has any use for it.
+    os.environ.pop("TELEGRAM_BOT_TOKEN", None)
+    if bot is not None:
+        return bot, False
+    token = practice_token(home.practice)
+    return ChosenBot(PRACTICE, token, None, OWNER.user_id, OWNER.user_id, is_new=False), True
+
+
+def _current_directory() -> str:
+    from actors import instance_texts as texts
+    from actors.bot_choice import ChoiceRefused
+
+    try:
+        return os.getcwd()
+    except OSError:
+        raise ChoiceRefused(USAGE, texts.DIRECTORY_GONE) from None
+
+
+def _run(chosen: Chosen, launcher: LauncherHandle) -> int:
+    import asyncio
+
+    from actors import instance_texts as texts
+    from actors.instance import Instance
+    from actors.terminal import Terminal
+    from stores.bus_schema import METADATA
+    from stores.database import Database
+
+    terminal = Terminal()
+    with contextlib.ExitStack() as open_until_the_end:
+        api_root = chosen.bot.api_root
+        if chosen.is_practice:
+            from actors.sandbox.launch import ensure_practice_chat, hold_practice_chat
+
+            home, port = chosen.home.path, chosen.options.sandbox_port
+            open_until_the_end.enter_context(hold_practice_chat(home))
+            address = ensure_practice_chat(home, port, _practice_command(home, port))
+            api_root = address.api_root
+            terminal.tell(texts.NO_BOT.format(url=address.url))
+        database = Database(chosen.home.bus_database(chosen.bot.bot_id), METADATA, "bus")
+        open_until_the_end.callback(database.close)
+        parts, close_inbox = _compose(chosen, api_root, launcher, database, terminal)
+        open_until_the_end.callback(close_inbox)
+        return asyncio.run(Instance(parts).run())
+
+
+def _practice_command(home: Path, port: int | None) -> list[str]:
+    command = [sys.executable, str(Path(__file__).resolve()), "practice", "--home", str(home)]
+    return command if port is None else [*command, "--sandbox-port", str(port)]
+
+
+def _compose(
+    chosen: Chosen,
+    api_root: str | None,
+    launcher: LauncherHandle,
+    database: Database,
+    terminal: Any,
+) -> tuple[Parts, Callable[[], None]]:
+    from actors import instance_texts as texts
+    from actors.bus_thread import BusThread
+    from actors.clock import wall_ms
+    from actors.event_log import bind
+    from actors.follower import Follower
+    from actors.instance import Parts
+    from actors.plans.election import Role
+    from actors.plans.follower import FollowerPlan
+    from actors.session import Session
+    from stores.bindings import Bindings
+    from stores.bus_settings import BusSettings
+    from stores.deliveries import open_inbox
+    from stores.identities import Identities, base_identity
+    from stores.lease import Lease, Owner
+    from stores.process_birth import ProcessBirth, liveness
+
+    options, home, bot = chosen.options, chosen.home, chosen.bot
+    birth = ProcessBirth.current()
+    owner = Owner(birth.pid, birth.boot_id, birth.wire, f"{birth.pid}:{wall_ms()}")
+    bind(instance_id=owner.instance_id)
+    identities = Identities(database)
+    identity = identities.claim(
+        base_identity(bot.bot_id, str(home.path), chosen.directory, chosen.name),
+        owner,
+        liveness,
+        wall_ms(),
+        program=program_name(chosen.command),
+        directory=chosen.directory,
+        name=chosen.name,
+        command=shown_line(options, chosen.command),
+    )
+    inbox = open_inbox(home.inbox_database(bot.bot_id, identity.binding_key), wall_ms())
+    if inbox.evidence is not None:
+        terminal.tell(texts.INBOX_DAMAGED.format(path=inbox.evidence))
+    secrets = {"token": bot.token, "key": bot.token.partition(":")[2]}
+
+    async def admit(*delivery: Any) -> Any:
+        return await session.admit(*delivery)
+
+    plan = FollowerPlan(
+        instance_id=owner.instance_id,
+        binding_key=identity.binding_key,
+        thread_name=numbered(chosen.name, identity.shown_number),
+        cwd=chosen.directory,
+        pid=owner.pid,
+        birth=owner.birth,
+    )
+    follower = Follower(plan, admit)
+    mode = _mode(chosen, lambda: tuple(secrets.values()))
+    session = Session(inbox.deliveries, mode, BusThread(follower))
+    bindings, bus_settings = Bindings(database), BusSettings(database)
+
+    def bot_shown() -> str:
+        facts = bus_settings.bot()
+        return f"@{facts.username}" if facts is not None and facts.username else bot.name
+
+    def joined() -> str | None:
+        facts = None if chosen.is_practice else bus_settings.bot()
+        if facts is None or not facts.username:
+            return None
+        return texts.JOINED.format(username=facts.username)
+
+    def thread_name_of(instance_id: str) -> str | None:
+        binding = bindings.by_instance(instance_id)
+        return binding.thread_name if binding is not None else None
+
+    parts = Parts(
+        owner=owner,
+        binding_key=identity.binding_key,
+        role=Role(options.role),
+        tree_settings={
+            "home": str(home.path),
+            "bot_name": bot.name,
+            "bot_id": bot.bot_id,
+            "bot_directory": str(home.bot_directory(bot.bot_id)),
+            "api_root": api_root,
+            "owner_id": bot.owner_id,
+            "chat_id": bot.chat_id,
+            "cleanup": bool(options.cleanup),
+            "practice": chosen.is_practice,
+        },
+        tree_log=str(home.logs / "thespian.log"),
+        bot_shown=bot_shown,
+        joined=joined,
+        launcher=launcher,
+        lease=Lease(database),
+        identities=identities,
+        follower=follower,
+        session=session,
+        terminal=terminal,
+        thread_name_of=thread_name_of,
+        set_secret=lambda secret: secrets.update(bus=secret),
+    )
+    return parts, inbox.deliveries.database.close
+
+
+def _mode(chosen: Chosen, secrets: Callable[[], tuple[str, ...]]) -> Mode:
+    if chosen.options.mode == "command":
+        from actors.modes.command import CommandMode
+
+        return CommandMode(chosen.command or (), chosen.home.runs(chosen.bot.bot_id), secrets)
+    from actors.modes.echo import EchoMode
+
+    return EchoMode()
+
+
+# -- the other commands ----------------------------------------------------------------------------
+
+
+def show_status(options: argparse.Namespace) -> int:
+    """Print who is there and what waits."""
+    from actors.status import print_status
+
+    return print_status(options)
+
+
+def serve_practice(options: argparse.Namespace) -> int:
+    """Be the practice chat until nobody uses it any more."""
+    from actors.sandbox.server import serve
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    serve(Path(options.home), options.sandbox_port)
+    return OK
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
