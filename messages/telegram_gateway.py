@@ -41,8 +41,8 @@ class TelegramRefused:
 
     outcome: str = said(fields.String(validate=validate.OneOf(OUTCOMES)), "see OUTCOMES")
     description: str = said(fields.String(), "Telegram's words, or ours where it said none")
-    error_code: int | None = said(fields.Integer(strict=True), "HTTP status if known", None)
-    retry_after: int | None = said(fields.Integer(strict=True), "seconds asked for by a 429", None)
+    error_code: int | None = said(fields.Integer(strict=True), "HTTP status if known", default=None)
+    retry_after: int | None = said(fields.Integer(strict=True), "seconds asked for by a 429", default=None)
 
 
 @message("TokenRefused")
