@@ -51,6 +51,7 @@ class PracticeChat:
         self.now_ms = now_ms
         self.on_update: Callable[[], None] = lambda: None
         self.on_event: Callable[[Event], None] = lambda event: None
+        self._names: dict[int, str] = {}
         self._events: list[Event] = []
         self._woken = False
         with store.change():
@@ -131,8 +132,14 @@ class PracticeChat:
     def user(self, user_id: int) -> dict[str, Any]:
         if user_id == self.bot_id:
             return self.bot()
-        person = self.store.person(user_id)
-        name = f"User {user_id}" if person is None else person.first_name
+        name = self._names.get(user_id)
+        if name is None:
+            person = self.store.person(user_id)
+            if person is None:
+                name = f"User {user_id}"
+            else:
+                # A name never changes, and a state with many messages asks for it often.
+                name = self._names[user_id] = person.first_name
         return {"id": user_id, "is_bot": False, "first_name": name, "language_code": "en"}
 
     def private_chat(self, chat_id: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actors.sandbox import telegram_objects
 from actors.sandbox.bot_methods import COMMANDS_PREFIX
 from actors.sandbox.chat import OWNER, PracticeChat
 from stores.practice_chat import Callback, Message, Thread
@@ -56,7 +57,7 @@ def chat_view(chat: PracticeChat, thread_id: int | None) -> dict[str, Any]:
         if thread.chat_id == owner and thread.deleted_at is None
     ]
     listed: list[dict[str, Any]] = [
-        _listed(chat, None, "All messages", 0),
+        _listed(chat, None, "No thread", 0),
         *(_listed(chat, t.thread_id, t.name, t.icon_color) for t in threads),
     ]
     chosen = chat.store.newest_messages(owner, thread_id, MOST_SHOWN)
@@ -103,13 +104,14 @@ def _thread(thread: Thread) -> dict[str, Any]:
 
 
 def _message(chat: PracticeChat, message: Message) -> dict[str, Any]:
+    """The Message of the Bot API, and what only the practice chat knows of it."""
+    sender, place = chat.user(message.from_id), chat.private_chat(message.chat_id)
     return {
-        "message_id": message.message_id,
+        **telegram_objects.message(message, sender, place),
         "chat_id": message.chat_id,
         "thread_id": message.thread_id,
         "from_id": message.from_id,
         "from_bot": message.from_id == chat.bot_id,
-        "date": message.sent_at // 1000,
         "sent_at_ms": message.sent_at,
         "edited_at_ms": message.edited_at,
         "text": message.text,

@@ -41,7 +41,10 @@ if pid:
     os.write(3, b"%d" % pid)
     os._exit(0)
 os.close(3)
-os.execvp(sys.argv[1], sys.argv[1:])
+try:
+    os.execvp(sys.argv[1], sys.argv[1:])
+except OSError as problem:
+    sys.exit("%s cannot be run: %s." % (sys.argv[1], problem.strerror))
 """
 
 

@@ -11,6 +11,7 @@ from actors.sandbox.chat import PracticeChat
 from actors.sandbox.errors import bad_request
 from actors.sandbox.keyboard import inline_keyboard, keyboard_refusal
 from actors.sandbox.parameters import Parameters
+from actors.sandbox.reactions import reaction_refusal
 from actors.sandbox.text import Entity, parsed, too_long
 from stores.practice_chat import Message
 
@@ -18,12 +19,6 @@ _MARKUP_UNREADABLE = "can't parse reply keyboard markup JSON object"
 _ACTIONS = (
     "typing upload_photo record_video upload_video record_voice upload_voice upload_document "
     "choose_sticker find_location record_video_note upload_video_note"
-).split()
-# What bots may react with.
-_EMOJI = (
-    "👍 👎 ❤ 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 "
-    "💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 "
-    "😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡"
 ).split()
 
 
@@ -102,10 +97,7 @@ def set_message_reaction(chat: PracticeChat, p: Parameters) -> bool:
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         raise bad_request("expected an Array of ReactionType")
     emoji = [str(each.get("emoji", "")) for each in given]
-    if len(emoji) > 1:
-        raise bad_request("REACTIONS_TOO_MANY")
-    if any(each not in _EMOJI for each in emoji):
-        raise bad_request("REACTION_INVALID")
+    _raise(reaction_refusal(emoji))
     kept = {who: what for who, what in message.reactions.items() if who != str(chat.bot_id)}
     if emoji:
         kept[str(chat.bot_id)] = emoji

@@ -215,11 +215,10 @@ function messageNode(message) {
 }
 
 function serviceText(message) {
-  const who = message.from_bot ? "" : "You: ";
   const { forum_topic_created: made, forum_topic_edited: changed } = message.service;
-  if (made) return `${who}Thread “${made.name}” begins here`;
-  if (changed && changed.name) return `${who}The thread is now called “${changed.name}”`;
-  return `${who}The thread was changed`;
+  if (made) return `${message.from_bot ? "The bot" : "You"} opened “${made.name}”`;
+  if (changed && changed.name) return `The thread is now called “${changed.name}”`;
+  return "The thread has a new icon";
 }
 
 function keysNode(message) {
