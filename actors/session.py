@@ -86,17 +86,13 @@ class Session:
     async def run(self) -> None:
         """Take up what is left from before, then work until `close`."""
         self._life = asyncio.current_task()
-        restored = await self._restore()
-        await self._step("on_started", (restored,))
-        self._started.set()
-        while not self._ended:
-            handler, arguments, done = await self._mailbox.get()
-            try:
-                await self._step(handler, arguments)
-            except Exception:
-                # One delivery that cannot be decided about must not hold up those behind it.
-                log_event("session.step_raised", "ERROR", exception=True, handler=handler)
-            done.set()
+        try:
+            if not self._closing:
+                await self._work()
+        except asyncio.CancelledError:
+            # `close` ends a session whose store lets nothing be written any more.
+            if not self._ended:
+                raise
 
     async def admit(
         self,
@@ -109,22 +105,11 @@ class Session:
 
         Raises SessionClosed and StoreError; the delivery is then not accepted.
         """
-        if self._closing:
-            raise SessionClosed
-        # Before the rows of an earlier process are read, a new one would be taken for one of them.
-        await self._started.wait()
-        async with self._admitting:
-            admitted = await self._stored(
-                self._store.admit,
-                delivery_id,
-                source_update_id,
-                kind,
-                carrier,
-                self._clock().wall,
-            )
-            if admitted.is_new:
-                self._tell("on_admitted", read(delivery_id, kind, carrier))
-        return {"deliveryId": delivery_id, "sourceUpdateId": admitted.source_update_id}
+        # A caller that gives up in the middle must not leave a row that nobody was told of.
+        admission = asyncio.create_task(
+            self._admitted(kind, delivery_id, source_update_id, carrier)
+        )
+        return await asyncio.shield(admission)
 
     def pause(self) -> None:
         """The leader is lost: runs go on, what they say waits."""
@@ -143,6 +128,7 @@ class Session:
         if self._closing:
             return
         self._closing = True
+        self._started.set()
         self._tell("on_closing")
         await self._mode.close()
         if self._beside:
@@ -160,7 +146,38 @@ class Session:
             self._life.cancel()
         self._storing.shutdown(wait=False)
 
+    async def _admitted(
+        self, kind: str, delivery_id: str, source_update_id: int, carrier: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        # Before the rows of an earlier process are read, a new one would be taken for one of them.
+        await self._started.wait()
+        async with self._admitting:
+            if self._closing:
+                raise SessionClosed
+            now = self._clock().wall
+            admitted = await self._stored(
+                self._store.admit, delivery_id, source_update_id, kind, carrier, now
+            )
+            if admitted.is_new:
+                self._tell("on_admitted", read(delivery_id, kind, carrier))
+        return {"deliveryId": delivery_id, "sourceUpdateId": admitted.source_update_id}
+
     # -- the mailbox ----------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        restored = await self._restore()
+        if self._closing:
+            return
+        await self._step("on_started", (restored,))
+        self._started.set()
+        while not self._ended:
+            handler, arguments, done = await self._mailbox.get()
+            try:
+                await self._step(handler, arguments)
+            except Exception:
+                # One delivery that cannot be decided about must not hold up those behind it.
+                log_event("session.step_raised", "ERROR", exception=True, handler=handler)
+            done.set()
 
     def _tell(self, handler: str, *arguments: Any) -> asyncio.Event:
         """Post an event; what is returned is set when everything it led to is durable."""

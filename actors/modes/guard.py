@@ -239,7 +239,7 @@ class Guard:
             self.end_politely()
 
     def end_politely(self) -> None:
-        """TERM to the command's group and to descendants that left it; wakes stopped ones for it."""
+        """TERM to the command's group and to those who left it; wakes stopped ones for it."""
         group = self.command or 0
         if group:
             send(-group, signal.SIGTERM)
