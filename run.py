@@ -313,6 +313,8 @@ def _compose(
     bindings, bus_settings = Bindings(database), BusSettings(database)
 
     def bot_shown() -> str:
+        if chosen.is_practice:
+            return texts.PRACTICE_SHOWN
         facts = bus_settings.bot()
         return f"@{facts.username}" if facts is not None and facts.username else bot.name
 

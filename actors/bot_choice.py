@@ -102,7 +102,7 @@ def choose_bot(
 
 
 def remember(config: Config, bot: ChosenBot) -> None:
-    """Keep it for the next process; a token that the configuration has from elsewhere stays there."""
+    """Keep it for the next process; a token that the configuration only names stays where it is."""
     known = config.bots().get(bot.name)
     reference = known.token if known is not None and known.token.startswith("$") else None
     kept = BotConfig(

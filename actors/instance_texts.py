@@ -4,6 +4,7 @@ NO_BOT = (
     "No bot is set up. Practice chat on this machine: {url}   "
     "Your own bot: --token-file FILE --owner USER_ID"
 )
+PRACTICE_SHOWN = "the practice chat"
 JOINED = "Joined @{username}. Open https://t.me/{username}"
 INBOX_DAMAGED = (
     "What waited for this thread was damaged and is moved aside: {path}. It starts empty."

@@ -1,0 +1,206 @@
+"""What `status` says, for programs and for people, made of rows and of what the leader told."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actors.plans.election import STALE_AFTER_MS
+
+_STARTING = ("pending", "starting")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ThreadFacts:
+    """One thread: its row, and the process behind it."""
+
+    binding: Any
+    identity: Any | None
+    is_alive: bool
+    """The process that claimed the identity runs."""
+
+    waiting: int = 0
+    """Updates of this thread that wait for it."""
+
+    @property
+    def state(self) -> str:
+        """starting, running, stopped (ended in order) or lost (it did not)."""
+        if self.is_alive:
+            return "starting" if self.binding.status in _STARTING else "running"
+        ended = self.identity is None or self.identity.released_ms is not None
+        return "stopped" if ended else "lost"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StatusFacts:
+    """Everything that was read and asked."""
+
+    bot: str
+    bot_shown: str
+    home: str
+    api_root: str | None
+    owner_id: int
+    lease: Any | None
+    leader_is_dead: bool
+    boot_ms: int
+    wall_ms: int
+    threads: tuple[ThreadFacts, ...] = ()
+    cursor: int | None = None
+    counts: Any | None = None
+    live: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """The leader's description; empty when it did not answer."""
+
+    rss: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    """Resident bytes of the actors' processes."""
+
+
+def described(facts: StatusFacts) -> dict[str, Any]:
+    """For programs: the object of `status --json`."""
+    poller = facts.live.get("poller") or {}
+    cursor = poller.get("cursor")
+    counted = ("pending", "retrying", "queued", "dead")
+    return {
+        "bot": facts.bot,
+        "home": facts.home,
+        "api_root": facts.api_root,
+        "leader": _leader(facts),
+        "followers": [
+            {name: one.get(name) for name in _FOLLOWER_FIELDS}
+            for one in facts.live.get("followers") or ()
+        ],
+        "threads": [
+            {
+                "thread_id": one.binding.thread_id,
+                "thread_name": one.binding.thread_name,
+                "slot": one.binding.slot,
+                "state": one.state,
+                "instance_id": one.binding.instance_id,
+            }
+            for one in facts.threads
+        ],
+        "poller": {
+            "phase": poller.get("phase", "stopped"),
+            "last_response_age_ms": poller.get("last_response_age_ms"),
+            "cursor": facts.cursor if cursor is None else cursor,
+        },
+        "inbox": {name: getattr(facts.counts, name, 0) for name in counted},
+        "actors": [
+            {
+                "name": one.get("name"),
+                "pid": one.get("pid"),
+                "rss": one.get("rss") or facts.rss.get(one.get("pid") or 0),
+                "restarts": one.get("restarts"),
+                "uptime_ms": one.get("uptime_ms"),
+            }
+            for one in facts.live.get("actors") or ()
+        ],
+    }
+
+
+_FOLLOWER_FIELDS = (
+    "instance_id",
+    "pid",
+    "slot",
+    "thread_name",
+    "thread_id",
+    "generation",
+    "heartbeat_age_ms",
+    "capabilities",
+)
+
+
+def _leader(facts: StatusFacts) -> dict[str, Any] | None:
+    lease = facts.lease
+    if lease is None or lease.owner is None or facts.leader_is_dead:
+        return None
+    age = max(0, facts.boot_ms - (lease.heartbeat_ms or 0))
+    state = facts.live.get("state") or lease.state
+    return {
+        "pid": lease.owner.pid,
+        "instance_id": lease.owner.instance_id,
+        "epoch": lease.epoch,
+        "heartbeat_age_ms": age,
+        "state": "stale" if age > STALE_AFTER_MS else state,
+    }
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def shown(facts: StatusFacts, clock: Mapping[int, str]) -> str:
+    """For people: a line about the bot, and one for each thread.
+
+    `clock` has the local times of the instants in `instants(facts)`.
+    """
+    lines = [" · ".join((facts.bot_shown, f"owner {facts.owner_id}", _telegram(facts)))]
+    if facts.threads:
+        rows = [("thread", "state", "process", "waiting", "since", "")]
+        rows += [_row(facts, one, clock) for one in facts.threads]
+        lines += _columns(rows)
+    else:
+        lines.append("No thread yet. Start a process: switchboard")
+    dead = getattr(facts.counts, "dead", 0)
+    if dead:
+        lines.append(f"{dead} not delivered; each has a button in its thread.")
+    return "\n".join(lines)
+
+
+def instants(facts: StatusFacts) -> tuple[int, ...]:
+    """The wall-clock instants that `shown` speaks of."""
+    return tuple(_since(one) for one in facts.threads)
+
+
+def _telegram(facts: StatusFacts) -> str:
+    if _leader(facts) is None:
+        return "nobody talks to Telegram now"
+    if not facts.live:
+        return "the process that talks to Telegram does not answer"
+    if facts.live.get("token") == "refused":
+        return "Telegram refuses the token"
+    if facts.live.get("poller_conflict"):
+        return "another program reads this bot"
+    age = (facts.live.get("poller") or {}).get("last_response_age_ms")
+    if age is None:
+        return "Telegram not heard yet"
+    return f"Telegram ok, heard {duration(age)} ago"
+
+
+def _row(
+    facts: StatusFacts, one: ThreadFacts, clock: Mapping[int, str]
+) -> tuple[str, str, str, str, str, str]:
+    leader = _leader(facts)
+    process, again = "-", ""
+    if one.is_alive and one.identity is not None and one.identity.owner is not None:
+        owner = one.identity.owner
+        leads = leader is not None and leader["instance_id"] == owner.instance_id
+        process = f"{owner.pid} (leads)" if leads else str(owner.pid)
+    elif one.identity is not None and one.identity.command and one.identity.directory:
+        again = f"in {one.identity.directory}: {one.identity.command}"
+    since = clock.get(_since(one), "")
+    name = one.binding.thread_name or "?"
+    return name, one.state, process, str(one.waiting), since, again
+
+
+def _since(one: ThreadFacts) -> int:
+    binding, identity = one.binding, one.identity
+    if identity is None:
+        return binding.inactive_since_ms or binding.updated_ms
+    if one.is_alive:
+        return identity.claimed_ms
+    return identity.released_ms or binding.inactive_since_ms or binding.updated_ms
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def duration(milliseconds: int) -> str:
+    """`3 s`, `4 min`, `2 h`, `5 days`."""
+    seconds = milliseconds // 1_000
+    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
