@@ -93,7 +93,7 @@ class FollowerRegistry(AsyncioActor, Supervisor):
             return
         sender = getattr(envelope, "sender", "other")
         key = (getattr(envelope, "auth", None) or "", sender, envelope.request_id)
-        asked = Asked(ledger_key=key, request_id=envelope.request_id)
+        asked = Asked(key, envelope.request_id, arrived.connection)
         request = BusRequest(asked, arrived.connection, arrived.peer_pid, envelope)
         if isinstance(envelope, Ack):
             # A response: it settles a relay and is not a request to remember.
@@ -121,7 +121,6 @@ class FollowerRegistry(AsyncioActor, Supervisor):
             self._settle(
                 request.asked,
                 Ack(request_id=request.asked.request_id, ok=False, message=M.HANDLER_FAILED),
-                request.connection,
             )
             if isinstance(failure, (Deposed, HalfDone)):
                 raise
@@ -152,18 +151,15 @@ class FollowerRegistry(AsyncioActor, Supervisor):
             case _:
                 super().perform_beside(effect)
 
-    def _settle(self, asked: Asked, ack: Ack, connection: int | None = None) -> None:
+    def _settle(self, asked: Asked, ack: Ack) -> None:
         try:
             line = dump(ack)
         except MessageInvalid:
             # A result that does not travel, such as one longer than a line.
             line = dump(Ack(request_id=asked.request_id, ok=False, message=M.API_FAILED))
-        waiting = self._ledger.settle(asked.ledger_key, line)
-        if not waiting and connection is not None:
-            waiting = (connection,)
+        # What is not in the ledger, such as an ack that answers nothing, is answered where it came from.
+        waiting = self._ledger.settle(asked.ledger_key, line) or (asked.connection,)
         self._say_line(waiting, line)
 
     def _say_line(self, connections: tuple[int, ...], line: bytes) -> None:
-        if connections:
-            arguments = {"connections": connections, "line": line}
-            self.loop.submit("answer", "answer", arguments)
+        self.loop.submit("answer", "answer", {"connections": connections, "line": line})

@@ -8,10 +8,11 @@ from messages.bus import CallApi, Registration
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that waits for its answer: where it is entered in the ledger, and its id."""
+    """A request that waits for its answer: where it is entered in the ledger, its id, who asked first."""
 
     ledger_key: Any
     request_id: str
+    connection: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from tests.support.cluster import Cluster, Instance
+from tests.support.eventually import eventually
 
 
 class Bomb:
@@ -76,7 +77,9 @@ def test_files_and_sockets_are_private(cluster: Cluster) -> None:
         if mode != (0o700 if path.is_dir() else 0o600):
             loose.append((str(path), oct(mode)))
     assert loose == []
-    assert list(cluster.home.glob("bots/*/bus-*.sock"))
+    endpoint = Path(cluster.lease().endpoint or "")
+    assert stat.S_ISSOCK(endpoint.stat().st_mode) and stat.S_IMODE(endpoint.stat().st_mode) == 0o600
+    assert stat.S_IMODE(endpoint.parent.stat().st_mode) == 0o700
     assert set(Path("/tmp").glob("thespian*")) == before
 
 
@@ -86,8 +89,6 @@ def test_the_token_is_in_its_own_file_only(cluster: Cluster) -> None:
     token = cluster.practice.token
     thread_id = cluster.thread_of("env")["thread_id"]
     cluster.practice.write("show", thread_id)
-    from tests.support.eventually import eventually
-
     eventually(lambda: any("PATH=" in text for text in cluster.texts(thread_id)), 10)
     secret = token.split(":")[1]
     holders = [

@@ -15,12 +15,15 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from stores.bus_schema import METADATA
+from stores.database import Database
+from stores.lease import Lease, LeaseRecord
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,6 +236,15 @@ class Cluster:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    def lease(self) -> LeaseRecord:
+        """The lease as it is written."""
+        (path,) = self.home.glob("bots/*/bus.db")
+        database = Database(path, METADATA, "bus")
+        try:
+            return Lease(database).read()
+        finally:
+            database.close()
+
     @property
     def leader(self) -> Instance:
         """The living instance that said last that it leads."""
@@ -326,5 +338,3 @@ def _show(cluster: Cluster) -> None:
     if log.exists():
         print(log.read_text()[-6_000:])
 
-
-Condition = Callable[[], Any]
