@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio._backends._asyncio  # noqa: F401
+import httpcore  # noqa: F401
 import httpx
 from telegram import Bot
 from telegram.error import TelegramError
@@ -31,6 +33,9 @@ from actors.plans.call_result import CallResult, Ending
 from stores.config import Config
 from stores.errors import StoreError
 from stores.home import Home
+
+# anyio and httpcore are named above because httpx imports them with its first request, which after a
+# takeover is the first poll; here the launcher does it, long before.
 
 PUBLIC_API_ROOT = "https://api.telegram.org"
 CONNECT_S = 5.0

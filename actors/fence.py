@@ -33,8 +33,9 @@ class LeaseFence:
         self._epoch = settings["epoch"]
 
     def open(self) -> None:
-        """Connect now, in the thread that will ask; later it would cost the first call."""
+        """Connect and ask once, in the thread that will ask: the first time costs milliseconds."""
         self._database.open()
+        self()
 
     def close(self) -> None:
         """Give the connection back."""
