@@ -22,17 +22,15 @@ _LONGEST_LINE = 32_768
 _LONGEST_ESCAPE = 2_048
 """An escape sequence that is not finished by then was none."""
 
+# None of these looks past the next escape character, so that no output takes quadratic time.
 _ESCAPE = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement, erasing
-    "|\x1b[\\]PX^_].*?(?:\x07|\x1b\\\\)"  # OSC and its like: window titles, links
-    "|\x1b[ -/]*[0-OQ-WYZ`-~\\\\]",  # the short ones
-    re.DOTALL,
+    "|\x1b[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)"  # OSC and its like: window titles, links
+    "|\x1b[ -/]*[0-OQ-WYZ`-~\\\\]"  # the short ones
 )
-_UNFINISHED = re.compile(
-    "\x1b(?:\\[[0-?]*[ -/]*|[\\]PX^_](?:(?!\x07|\x1b\\\\).)*|[ -/]*)\\Z", re.DOTALL
-)
+_UNFINISHED = re.compile("\x1b(?:\\[[0-?]*[ -/]*|[\\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)\\Z")
 _CONTROL = re.compile("[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_BACKSPACE = re.compile("[^\x08\r\n]\x08")
+_TRAILING = re.compile("[ \t]+\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,14 +51,12 @@ class TerminalText:
     def fed(self, printed: str) -> "TerminalText":
         """The text after `printed` was printed too."""
         pending = self.escape + printed
-        unfinished = _UNFINISHED.search(pending)
-        escape = ""
-        if unfinished and len(unfinished.group()) <= _LONGEST_ESCAPE:
-            escape = unfinished.group()
-            pending = pending[: unfinished.start()]
-        text = self.line + _ESCAPE.sub("", pending)
+        unfinished = _UNFINISHED.search(pending, max(0, len(pending) - _LONGEST_ESCAPE))
+        escape = unfinished.group() if unfinished else ""
+        pending = pending.removesuffix(escape)
+        text = (self.line + _ESCAPE.sub("", pending)).replace("\r\n", "\n")
         finished, newline, line = text.rpartition("\n")
-        done = "".join(f"{_settled(one)}\n" for one in finished.split("\n")) if newline else ""
+        done = _all_settled(finished + newline)
         line = _bounded(line)
         if len(line) > _LONGEST_LINE:
             done, line = done + _settled(line), ""
@@ -109,13 +105,31 @@ def _bounded(line: str) -> str:
     return after if after.strip() else f"{_last_state(before)}\r{after}"
 
 
+def _all_settled(lines: str) -> str:
+    """Finished lines as they stand on the screen in the end."""
+    if _CONTROL.search(lines) or "\r" in lines or "\x08" in lines:
+        return "".join(f"{_settled(line)}\n" for line in lines.split("\n")[:-1])
+    # Plain text is most of what is printed, and a line at a time would be thirty times slower.
+    return _TRAILING.sub("\n", lines)
+
+
 def _settled(line: str) -> str:
     """A line as it stands on the screen in the end."""
     line = _last_state(line)
-    while "\x08" in line:
-        shorter = _BACKSPACE.sub("", line)
-        line = shorter if shorter != line else line.replace("\x08", "")
+    if "\x08" in line:
+        line = _rubbed_out(line)
     return _CONTROL.sub("", line).rstrip()
+
+
+def _rubbed_out(line: str) -> str:
+    """A line after each backspace took the character before it along."""
+    kept: list[str] = []
+    for character in line:
+        if character != "\x08":
+            kept.append(character)
+        elif kept:
+            kept.pop()
+    return "".join(kept)
 
 
 def _last_state(line: str) -> str:

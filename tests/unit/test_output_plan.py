@@ -1,5 +1,7 @@
 """How output becomes messages: cut in the right places, cleaned, and bounded."""
 
+import time
+
 import pytest
 from hypothesis import given, settings, strategies
 
@@ -138,6 +140,15 @@ def test_an_endless_line_holds_little() -> None:
         text = text.fed("x" * 10_000)
     assert len(text.head) + len(text.tail) + len(text.line) < 90_000
     assert units(preview(text)) <= MESSAGE_LIMIT
+
+
+@pytest.mark.parametrize("chunk", ["\x1b]", "\x1b[1;", "\x1b", "\r", "a\b", "\u200d", "🇩"])
+def test_no_output_holds_up_the_loop(chunk: str) -> None:
+    """Time that grew with the square of a chunk would stop the heartbeats for many seconds."""
+    began = time.process_time()
+    text = printed(chunk * 30_000, "a" * 30_000 + "\b" * 30_000)
+    answer(text, Ended(1, 1), KEPT)
+    assert time.process_time() - began < 2
 
 
 # -- the answer of a run ---------------------------------------------------------------------------
