@@ -231,11 +231,11 @@ class SessionPlan:
         if ended.doubtful is not None and ended.doubtful.strip() == ended.parts[0].strip():
             # What may be in the thread already is the first part itself.
             return dataclasses.replace(self, running=None)._asked(item, Question.UNCLEAR, now)
-        effects: Effects = () if self.traits.repeats else (keep_progress(item, now),)
+        kept: Effects = () if self.traits.repeats else (keep_progress(item, now),)
         if ended.doubtful is not None:
             # It showed less than the answer, which is therefore no repetition of it.
-            effects += (Notify("session.draft_unclear", {"delivery": item.token}, "WARNING"),)
-        return dataclasses.replace(self, running=item), (*effects, deliver(item))
+            kept += (Notify("session.draft_unclear", {"delivery": item.token}, "WARNING"),)
+        return dataclasses.replace(self, running=item), (*kept, deliver(item))
 
     def on_silent(self, delivery_id: str, minutes: int, now: Now) -> tuple["SessionPlan", Effects]:
         """The running prompt has printed nothing for so long that its owner may want to end it."""
