@@ -1,129 +1,155 @@
-"""Bad input gets a clear sentence and the right exit code; nothing is lost, no traceback is shown."""
+"""Bad input and unhappy ends of real processes: a sentence, the right status, and no traceback."""
 
-import contextlib
 import json
-import socket
+import os
+import signal
 import subprocess
+import sys
 
+import psutil
 import pytest
 
-from tests.support.cluster import Cluster
+from tests.support.cluster import ROOT, running_cluster
 from tests.support.eventually import eventually
 
-TOKEN = "123456789:AAbbCCddEEffGGhhIIjjKKllMMnnOOppQQr"
+WRONG = "123456789:AAExampleExampleExampleExampleExamp"
 
 
-def check(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
-    """The exit code, one or two sentences with these words, and no traceback."""
-    assert done.returncode == code, (done.returncode, done.stderr)
-    assert "Traceback" not in done.stderr and done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) <= 3, done.stderr
-    for word in words:
-        assert word in done.stderr, done.stderr
+@pytest.fixture
+def cluster(tmp_path):
+    """No instance yet."""
+    with running_cluster(tmp_path) as running:
+        yield running
 
 
-def test_a_refused_token(cluster: Cluster) -> None:
-    """A well-formed token that Telegram refuses: exit 4, and what to do."""
-    cluster.start(name="api")
+def refused(cluster, *arguments, status, sentence, **env):
+    done = cluster.run("--home", str(cluster.home), *arguments, within=20, **env)
+    assert (done.returncode, done.stdout) == (status, ""), done
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert WRONG not in done.stderr
+    return done
+
+
+def test_what_is_missing_or_malformed_is_named(cluster):
+    refused(cluster, "--token-file", "none", status=4, sentence="token file")
+    refused(cluster, status=4, sentence="no bot token", TELEGRAM_BOT_TOKEN="nonsense")
+    refused(cluster, status=2, sentence="--owner USER_ID", TELEGRAM_BOT_TOKEN=WRONG)
+    refused(cluster, "--mode", "command", status=2, sentence="-- CMD")
+    refused(cluster, "--bot", "nobody", status=4, sentence="nobody")
+    refused(cluster, status=2, sentence="SWITCHBOARD_FAULT", SWITCHBOARD_FAULT="nowhere:kill")
+    cluster.home.joinpath("config.json").write_text('{"bots": [')
+    done = refused(cluster, status=4, sentence="config.json")
+    assert "line 1" in done.stderr
+    assert cluster.home.joinpath("config.json").read_text() == '{"bots": ['
+
+
+def test_a_home_that_cannot_be_used_is_named(cluster):
+    cluster.home.write_text("a file")
+    refused(cluster, status=4, sentence=str(cluster.home))
+    done = cluster.run("status", "--home", str(cluster.home))
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+
+
+def test_a_token_that_telegram_refuses_ends_with_four_and_is_not_kept(cluster):
+    cluster.start(name="one")
+    other = cluster.directory / "other"
     done = cluster.run(
-        "--home", str(cluster.directory / "other"), "--api-root", cluster.practice.api_root,
-        "--owner", "1001", TELEGRAM_BOT_TOKEN=TOKEN,
+        "--home", str(other), "--api-root", cluster.practice.api_root, "--owner", "1001",
+        TELEGRAM_BOT_TOKEN=WRONG,
     )
-    check(done, 4, "Telegram refused the token. Get a new one from @BotFather, then:")
-    assert TOKEN not in done.stderr
+    assert (done.returncode, done.stdout) == (4, ""), done
+    assert "Telegram refused the token" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads((other / "config.json").read_text())["bots"] == {}
+    assert WRONG not in (other / "logs" / "switchboard.jsonl").read_text()
 
 
-@pytest.mark.parametrize("token", ["abc", "123:", "no token at all"])
-def test_a_malformed_token(cluster: Cluster, token: str) -> None:
-    """What can be no token is refused here."""
-    done = cluster.run("--home", str(cluster.home), "--owner", "1001", TELEGRAM_BOT_TOKEN=token)
-    check(done, 4, "token")
+def test_a_second_leader_is_refused_and_named(cluster):
+    first = cluster.start(name="api · codex")
+    done = refused(
+        cluster, "--role", "leader", status=3,
+        sentence=f'Process {first.pid} ("api · codex") already leads',
+    )
+    assert "Leave out --role leader" in done.stderr
 
 
-def test_a_malformed_configuration(cluster: Cluster) -> None:
-    """The file is named and left as it is."""
-    cluster.home.mkdir(mode=0o700)
-    (cluster.home / "config.json").write_text("{not json")
-    done = cluster.run("--home", str(cluster.home))
-    check(done, 4, "config.json")
-    assert (cluster.home / "config.json").read_text() == "{not json"
+def test_a_mere_follower_waits_and_says_so_once(cluster):
+    waiting = cluster.start(role="follower", name="waits", ready=False)
+    eventually(lambda: "waits for another" in waiting.stderr)
+    leader = cluster.start(name="leads")
+    assert waiting.wait_ready()["role"] == "follower"
+    leader.signal(signal.SIGTERM)
+    assert leader.wait_exit() == 0
+    eventually(lambda: waiting.stderr.count("waits for another") == 1)
+    assert waiting.role == "follower"
 
 
-def test_a_home_that_is_a_file(cluster: Cluster) -> None:
-    """The home is named."""
-    cluster.home.write_text("")
-    done = cluster.run("--home", str(cluster.home))
-    check(done, 4, str(cluster.home))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_leader_and_follower_in_order_in_the_middle_of_a_run(cluster, number):
+    leader = cluster.start("--", "sleep", "60", name="leads")
+    follower = cluster.start("--", "sleep", "60", name="follows")
+    for name in ("leads", "follows"):
+        thread = cluster.thread_of(name)["thread_id"]
+        cluster.practice.write("go", thread)
+    eventually(lambda: len(_named(cluster, "sleep")) == 2, 10)
+    for one in (follower, leader):
+        one.signal(number)
+        assert one.wait_exit(5.0) == 0
+    eventually(lambda: not _named(cluster, "sleep"), 2)
+    assert not cluster.practice.calls("deleteForumTopic")
+    assert cluster.status()["leader"] is None
 
 
-def test_a_token_file_that_is_missing(cluster: Cluster) -> None:
-    """The file is named."""
-    missing = str(cluster.directory / "nowhere")
-    done = cluster.run("--home", str(cluster.home), "--owner", "1001", "--token-file", missing)
-    check(done, 4, missing)
+def test_a_second_interrupt_ends_at_once_and_leaves_nothing(cluster):
+    leader = cluster.start("--", "sh", "-c", "trap '' TERM; sleep 60", name="stubborn")
+    cluster.practice.write("go", cluster.thread_of("stubborn")["thread_id"])
+    eventually(lambda: _named(cluster, "sleep"), 10)
+    members = leader.members()
+    leader.signal(signal.SIGINT)
+    log = cluster.home / "logs" / "switchboard.jsonl"
+    eventually(lambda: "instance.ending" in log.read_text(), 1)
+    leader.signal(signal.SIGINT)
+    leader.wait_exit(1.0)
+    eventually(lambda: not [one for one in members if one.is_running()], 2)
 
 
-def test_a_real_bot_without_an_owner(cluster: Cluster) -> None:
-    """Nobody is let in by default, so somebody has to be named."""
-    done = cluster.run("--home", str(cluster.home), TELEGRAM_BOT_TOKEN=TOKEN)
-    assert done.returncode in (2, 4)
-    assert "--owner" in done.stderr and "Traceback" not in done.stderr
+def test_nobody_reading_the_lines_does_not_matter(cluster):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "run.py"), "--home", str(cluster.home), "--name", "x"],
+        cwd=cluster.work, env=cluster.env, stdin=subprocess.DEVNULL, stdout=writing,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writing)
+    try:
+        eventually(lambda: (cluster.home / "practice" / "port.json").exists(), 10)
+        eventually(lambda: (cluster.status()["leader"] or {}).get("state") == "serving", 15)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=6)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert b"Traceback" not in errors
+    assert b"BrokenPipe" not in errors
 
 
-def test_a_second_leader(cluster: Cluster) -> None:
-    """Exit 3 and how to join instead; the first one is not disturbed."""
-    first = cluster.start(name="api")
-    done = cluster.run("--home", str(cluster.home), "--role", "leader", "--name", "web")
-    check(done, 3, f"Process {first.pid}", "api", "Leave out --role leader to join it.")
-    assert first.role == "leader" and first.process.poll() is None
+def test_without_its_launcher_an_instance_ends_with_five(cluster):
+    instance = cluster.start(name="one")
+    (launcher,) = psutil.Process(instance.pid).children()
+    launcher.kill()
+    assert instance.wait_exit(3.0) == 5
+    assert "See " in instance.stderr
+    assert "Traceback" not in instance.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--role", "king"), ("--mode", "command"), ("--what",)])
-def test_a_usage_error(cluster: Cluster, arguments: tuple[str, ...]) -> None:
-    """Exit 2."""
-    done = cluster.run("--home", str(cluster.home), *arguments)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr and done.stdout == ""
-
-
-def test_unknown_envelopes_and_garbage_on_the_bus(cluster: Cluster) -> None:
-    """The leader answers what it can, forgets the rest, and serves."""
-    cluster.start(name="api")
-    path = cluster.lease().endpoint
-    with contextlib.ExitStack() as stack:
-        peer = stack.enter_context(socket.socket(socket.AF_UNIX))
-        peer.settimeout(10)
-        peer.connect(path)
-        lines = stack.enter_context(peer.makefile("rb"))
-        peer.sendall(b'\x00\xff\xfegarbage\n[]\n{"kind":"follower.heartbeat"}\n')
-        for _ in range(3):
-            answer = json.loads(lines.readline())
-            assert (answer["requestId"], answer["ok"]) == ("invalid", False)
-        peer.sendall(b'{"kind":"leader.surprise","requestId":"r1"}\n')
-        assert json.loads(lines.readline())["ok"] is False
-        chunk = b"x" * 1_000_000
-        for _ in range(20):
-            peer.sendall(chunk)
-        peer.sendall(b"\n")
-        assert json.loads(lines.readline())["requestId"] == "invalid"
-        peer.sendall(b'{"kind":"bus.ack","requestId":"r2","ok":true}\n')
-        assert json.loads(lines.readline())["ok"] is False
-    thread_id = cluster.thread_of("api")["thread_id"]
-    cluster.practice.write("still there?", thread_id)
-    cluster.wait_answer(thread_id, "still there?")
-
-
-def test_a_message_for_a_deleted_thread(cluster: Cluster) -> None:
-    """Scenario 5: one new thread, the answer exactly once and in no other place."""
-    cluster.start(name="api")
-    web = cluster.start(name="web")
-    old = cluster.thread_of("web")["thread_id"]
-    cluster.practice.fault("sendMessage", times=1, delay_ms=300)
-    cluster.practice.write("where does this go?", old)
-    cluster.practice.ask("/sandbox/threads", {"op": "delete", "thread_id": old})
-    eventually(lambda: cluster.thread_of("web")["thread_id"] != old, 15)
-    new = cluster.thread_of("web")["thread_id"]
-    cluster.wait_answer(new, "where does this go?")
-    assert "where does this go?" not in cluster.texts(cluster.thread_of("api")["thread_id"])
-    assert web.process.poll() is None
-    assert len(cluster.practice.calls("createForumTopic")) == 3
+def _named(cluster, name):
+    """Processes of this name in the cluster's directory."""
+    found = []
+    for process in psutil.process_iter(["name", "cwd"]):
+        if process.info["name"] == name and process.info["cwd"] == str(cluster.work):
+            found.append(process)
+    return found
