@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from actors.plans.effects import Effects, Send, Write
+from actors.plans.effects import Effects, Now, Send, Write
 from actors.plans.routing import CHOICE_PREFIX
 from messages.telegram_gateway import CallTelegram
 from messages.texts import (
@@ -16,6 +16,8 @@ from messages.texts import (
 )
 
 DROP = "-"
+CALL_DEADLINE_MS = 60_000
+"""Longer than a call may wait in the budget and then for its answer."""
 BUTTONS_A_ROW = 2
 
 
@@ -47,7 +49,13 @@ def choice_of(update: Mapping[str, Any]) -> Choice | None:
     )
 
 
-def ask_which(row: Any, reachable: Mapping[str, Any]) -> Send:
+def asked_about(command_id: str | None) -> int | None:
+    """The update that a question of ours was about; None for another command."""
+    purpose, _, rest = (command_id or "").partition("/")
+    return int(rest.partition("/")[0]) if purpose == "ask" else None
+
+
+def ask_which(row: Any, reachable: Mapping[str, Any], now: Now) -> Send:
     """The question about one row, with a button for every live process."""
     buttons = [
         {"text": live.thread_name, "callback_data": f"{CHOICE_PREFIX}{row.update_id}:{live.slot}"}
@@ -67,7 +75,9 @@ def ask_which(row: Any, reachable: Mapping[str, Any]) -> Send:
     if row.thread_id is not None:
         params["message_thread_id"] = row.thread_id
     call = CallTelegram(method="sendMessage", params=params, priority="control")
-    return Send("telegram_gateway", call, f"ask/{row.update_id}", resend=False)
+    return Send(
+        "telegram_gateway", call, f"ask/{row.update_id}/{now.boot}", CALL_DEADLINE_MS, resend=False
+    )
 
 
 def settle_choice(
@@ -101,7 +111,7 @@ def settle_choice(
 def _answer(callback_id: str, text: str | None) -> Send:
     params = {"callback_query_id": callback_id} | ({"text": text} if text else {})
     call = CallTelegram(method="answerCallbackQuery", params=params, priority="control")
-    return Send("telegram_gateway", call, resend=False)
+    return Send("telegram_gateway", call, None, CALL_DEADLINE_MS, resend=False)
 
 
 def _show(choice: Choice, text: str) -> Send:
@@ -111,4 +121,4 @@ def _show(choice: Choice, text: str) -> Send:
         "text": text,
     }
     call = CallTelegram(method="editMessageText", params=params, priority="control")
-    return Send("telegram_gateway", call, resend=False)
+    return Send("telegram_gateway", call, None, CALL_DEADLINE_MS, resend=False)

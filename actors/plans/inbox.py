@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from actors.plans.choosing import ask_which, choice_of, settle_choice
+from actors.plans.choosing import CALL_DEADLINE_MS, ask_which, asked_about, choice_of, settle_choice
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
 from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
 from messages.follower_registry import DescribeFollowers, ForwardUpdate
@@ -71,6 +71,7 @@ class InboxPlan:
     asking: frozenset[int] = frozenset()
     denied: Mapping[int, int] = dataclasses.field(default_factory=dict)
     absent_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    tries: int = 0
 
     # -- intake ---------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class InboxPlan:
         if place.thread_id is not None:
             params["message_thread_id"] = place.thread_id
         call = CallTelegram(method="sendMessage", params=params, priority="control")
-        refusal = Send("telegram_gateway", call, f"deny/{place.update_id}", resend=False)
+        refusal = Send("telegram_gateway", call, f"deny/{place.update_id}", CALL_DEADLINE_MS, False)
         return dataclasses.replace(self, denied=denied), (noted, refusal)
 
     # -- who is there ---------------------------------------------------------------------------
@@ -194,13 +195,15 @@ class InboxPlan:
     def on_due(self, rows: tuple[Any, ...], now: Now) -> tuple["InboxPlan", Effects]:
         """Send the oldest due row of every reachable binding that has none under way."""
         busy = {row.binding_key for row in self.under_way.values()}
-        under_way = dict(self.under_way)
+        under_way, tries = dict(self.under_way), self.tries
         sends: list[Any] = []
         for row in rows:
             if row.binding_key in busy or row.binding_key not in self.reachable:
                 continue
             busy.add(row.binding_key)
-            command_id = f"forward/{row.update_id}/{row.attempts}"
+            # A try of its own: under the same id the registry would repeat its earlier answer.
+            command_id = f"forward/{row.update_id}/{now.boot}.{tries}"
+            tries += 1
             under_way[command_id] = row
             forward = ForwardUpdate(
                 binding_key=row.binding_key,
@@ -211,7 +214,7 @@ class InboxPlan:
             sends.append(
                 Send("follower_registry", forward, command_id, deadline_ms=FORWARD_DEADLINE_MS)
             )
-        return dataclasses.replace(self, under_way=under_way), tuple(sends)
+        return dataclasses.replace(self, under_way=under_way, tries=tries), tuple(sends)
 
     def on_update_forwarded(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
         """The exact receipt came back: the row is settled."""
@@ -281,16 +284,16 @@ class InboxPlan:
         if not new or not self.reachable:
             return self, ()
         asking = self.asking | {row.update_id for row in new}
-        sends = tuple(ask_which(row, self.reachable) for row in new)
+        sends = tuple(ask_which(row, self.reachable, now) for row in new)
         return dataclasses.replace(self, asking=asking), sends
 
     def on_telegram_answered(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
         """A question or a notice was sent."""
-        purpose, _, rest = (envelope.in_reply_to or "").partition("/")
-        if purpose != "ask":
+        asked = asked_about(envelope.in_reply_to)
+        if asked is None:
             return self, ()
-        arguments = {"update_id": int(rest), "epoch": self.epoch, "now": now.wall}
-        plan = dataclasses.replace(self, asking=self.asking - {int(rest)})
+        arguments = {"update_id": asked, "epoch": self.epoch, "now": now.wall}
+        plan = dataclasses.replace(self, asking=self.asking - {asked})
         return plan, (Write("ingress", "mark_asked", arguments),)
 
     def on_telegram_refused(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
@@ -307,10 +310,10 @@ class InboxPlan:
         return dataclasses.replace(self, asking=frozenset()), ()
 
     def _call_lost(self, command_id: str | None) -> "InboxPlan":
-        purpose, _, rest = (command_id or "").partition("/")
-        if purpose != "ask":
+        asked = asked_about(command_id)
+        if asked is None:
             return self
-        return dataclasses.replace(self, asking=self.asking - {int(rest)})
+        return dataclasses.replace(self, asking=self.asking - {asked})
 
     def on_absent(self, absent: tuple[Absent, ...], now: Now) -> tuple["InboxPlan", Effects]:
         """Tell the owner once a thread that nobody is there, after the grace of a short restart."""
@@ -343,7 +346,7 @@ class InboxPlan:
         return (
             # Written first: told once at most, even if this process dies in between.
             Write("ingress", "mark_noticed", arguments),
-            Send("telegram_gateway", call, resend=False),
+            Send("telegram_gateway", call, None, CALL_DEADLINE_MS, resend=False),
         )
 
     def describe(self, now: Now) -> dict[str, Any]:

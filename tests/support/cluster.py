@@ -320,14 +320,12 @@ def _signal_all(processes: list[psutil.Process], number: int) -> None:
 
 @contextlib.contextmanager
 def running_cluster(directory: Path) -> Iterator[Cluster]:
-    """A cluster that is ended whatever happens; its log is printed when the test fails."""
+    """A cluster that is ended whatever happens; what it said is shown when the test fails."""
     cluster = Cluster(directory)
     try:
         yield cluster
-    except BaseException:
-        _show(cluster)
-        raise
     finally:
+        _show(cluster)
         cluster.close()
 
 
