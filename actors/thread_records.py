@@ -15,6 +15,7 @@ from stores.bus_settings import BusSettings
 from stores.database import Database
 from stores.pending_cleanups import PendingCleanups
 from stores.pending_provisions import PendingProvisions
+from stores.remembered_names import RememberedNames
 from stores.reservations import Reservations
 
 
@@ -24,6 +25,7 @@ def thread_stores(bus: Database) -> Mapping[str, Any]:
         "bindings": Bindings(bus),
         "pending_provisions": PendingProvisions(bus),
         "pending_cleanups": PendingCleanups(bus),
+        "remembered_names": RememberedNames(bus),
         "reservations": Reservations(bus),
         "bus_settings": BusSettings(bus),
     }
@@ -36,7 +38,7 @@ def read_book(stores: Mapping[str, Any], now: int) -> ThreadBook:
             bindings=tuple(_bound(record) for record in stores["bindings"].all()),
             provisions=tuple(_unfinished(one) for one in stores["pending_provisions"].all()),
             cleanups=tuple(_intent(one) for one in stores["pending_cleanups"].all()),
-            names=tuple(_remembered(one) for one in stores["bindings"].all_remembered()),
+            names=tuple(_remembered(one) for one in stores["remembered_names"].all()),
             reserved=tuple(one.slot for one in stores["reservations"].live(now)),
             last_slot=stores["bus_settings"].last_slot(),
         )

@@ -1,7 +1,7 @@
 """What the TargetProvisioner decides: one job a binding at a time, different bindings side by side.
 
 The jobs themselves are in `thread_provision`, `thread_creation` and `thread_removal`; here commands become
-jobs, answers find theirs, and what waited goes on. Every decision is made on the rows as they are at that moment (`book`).
+jobs, answers find theirs, and what waited goes on. Every decision is made on the rows as they are then.
 """
 
 import dataclasses
