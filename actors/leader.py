@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.effects import Perform
-from actors.plans.leader import LeaderPlan
+from actors.plans.leader import Beginning, LeaderPlan
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE, Supervisor
 from actors.tree_channel import tree_channel
@@ -73,6 +73,7 @@ class Leader(Supervisor):
 
     def _open(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
+        self.take_name()
         bus = open_bus(settings)
         self.stores = {
             "lease": LeaderLease(Lease(bus), owner_of(settings)),
@@ -82,9 +83,9 @@ class Leader(Supervisor):
 
     # -- rows that decisions need ---------------------------------------------------------------
 
-    def read_configure_leader(self, body: Any) -> bool:
-        """Whether this home has led the bot before."""
-        return self.stores["bus_settings"].led_before()
+    def read_configure_leader(self, body: Any) -> Beginning:
+        """Whether this home has led the bot before, and which process leads now."""
+        return Beginning(led_before=self.stores["bus_settings"].led_before(), pid=self.own_pid())
 
     def read_wakeup_lease(self) -> bool:
         """Whether the lease is still ours."""

@@ -62,6 +62,14 @@ class Phase(enum.Enum):
     ENDED = "ended"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is read at the start: whether this home has led the bot before, and our own pid."""
+
+    led_before: bool
+    pid: int
+
+
 @dataclasses.dataclass(frozen=True)
 class LeaderPlan:
     """State of leading: the children, the phase, and who waits for a description."""
@@ -70,6 +78,8 @@ class LeaderPlan:
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     phase: Phase = Phase.BLANK
     led_before: bool = False
+    pid: int = 0
+    began_at: int = 0
     refresh_next: bool = False
     endpoint: str = ""
     token: str = "ok"
@@ -79,14 +89,16 @@ class LeaderPlan:
     # -- start ----------------------------------------------------------------------------------
 
     def on_configure_leader(
-        self, envelope: Any, led_before: bool, now: Now
+        self, envelope: Any, beginning: Beginning, now: Now
     ) -> tuple["LeaderPlan", Effects]:
         """Start all children at once; the order of work follows when they are ready."""
         plan = dataclasses.replace(
             self,
             settings=envelope.body.settings,
             phase=Phase.CHILDREN,
-            led_before=led_before,
+            led_before=beginning.led_before,
+            pid=beginning.pid,
+            began_at=now.boot,
         )
         started = {"epoch": plan.settings["epoch"], "now": now.wall}
         effects: list[Any] = [
@@ -401,10 +413,14 @@ class LeaderPlan:
             "epoch": self.settings.get("epoch"),
             "token": self.token,
             "poller_conflict": self.poller_conflict,
-            "actors": self.supervision.describe(now.boot),
+            "actors": [self._self(now), *self.supervision.describe(now.boot)],
             **complete.said,
         }
         return plan, (Reply(complete.caller, InstanceDescribed(description=description)),)
+
+    def _self(self, now: Now) -> dict[str, Any]:
+        age = now.boot - self.began_at
+        return {"name": "leader", "pid": self.pid, "restarts": 0, "uptime_ms": age, "status": "running"}
 
     def _report(self, name: str, body: Mapping[str, Any]) -> Perform:
         return Perform("report", name, {"name": name, "body": dict(body)})

@@ -81,10 +81,9 @@ def role_pids(cluster: Cluster, leader: Instance) -> dict[str, int]:
     known = {leader.pid, *pids.values()}
     (launcher,) = (p for p in psutil.Process(leader.pid).children())
     pids |= {"main": leader.pid, "launcher": launcher.pid}
-    names = {p.pid: p.name() for p in launcher.children(recursive=True)}
-    for pid in names:
-        if pid not in known:
-            pids.setdefault("admin" if psutil.Process(pid).ppid() == launcher.pid else "logger", pid)
+    for process in launcher.children(recursive=True):
+        if process.pid not in known and not process.name().startswith("sb-mutation"):
+            pids["admin" if process.ppid() == launcher.pid else "logger"] = process.pid
     return pids
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from actors.plans.effects import Effects, Introduce, Now, Perform, Reply, Send, StartChild, Write
-from actors.plans.leader import LeaderPlan, Phase
+from actors.plans.leader import Beginning, LeaderPlan, Phase
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE
 from messages.actor import ActorDescribed, ChildConfigured, CommandFailed
@@ -46,7 +46,7 @@ def configured(led_before: bool = True) -> tuple[LeaderPlan, Effects]:
     """A plan whose children are all ready."""
     plan = LeaderPlan(supervision=SupervisionPlan.of(*TREE))
     first = said(ConfigureLeader(settings={"epoch": 3}))
-    plan, effects = plan.on_configure_leader(first, led_before, NOW)
+    plan, effects = plan.on_configure_leader(first, Beginning(led_before, 99), NOW)
     assert [e.key for e in effects if isinstance(e, StartChild)] == KEYS
     for key in KEYS:
         ready = said(ChildConfigured(key=key, incarnation=1, pid=100))
@@ -207,4 +207,4 @@ def test_a_description_waits_for_everyone_and_leaves_out_the_silent() -> None:
     description = answer.body.description
     assert answer.command_id == "ask"
     assert description["telegram_gateway"] == {"n": 1} and "poller" not in description
-    assert [actor["name"] for actor in description["actors"]] == KEYS
+    assert [actor["name"] for actor in description["actors"]] == ["leader", *KEYS]
