@@ -2,7 +2,7 @@
 
 It drives the follower, the election, the reign when it leads, and the session behind the thread,
 and tells on the terminal what place it has. It follows whoever holds the lease; where nobody does,
-the election decides. It ends in order within five seconds and keeps its thread: it never says good bye.
+the election decides. It ends in order within five seconds and keeps its thread.
 """
 
 import asyncio
@@ -99,6 +99,7 @@ class Instance:
         parts = self._parts
         self._heed_signals()
         self._watch = LeaseWatch(parts.lease, parts.owner.instance_id)
+        parts.session.pause()
         life = asyncio.create_task(self._life())
         session = asyncio.create_task(parts.session.run())
         launcher = asyncio.create_task(self._pump())

@@ -177,7 +177,7 @@ async def test_a_wait_for_a_leader_is_given_up_at_once(rig):
         await asyncio.wait_for(task, 0.5)
 
 
-# -- forwards ---------------------------------------------------------------------------------------
+# -- forwards ------------------------------------------------------------------------------------
 
 
 @against_leader
@@ -241,7 +241,7 @@ async def test_a_new_thread_is_used_from_then_on_under_the_same_registration(rig
         assert (await rig.leader.forward()).ok
 
 
-# -- calls ------------------------------------------------------------------------------------------
+# -- calls ---------------------------------------------------------------------------------------
 
 
 @against_leader

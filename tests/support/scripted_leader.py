@@ -1,7 +1,7 @@
 """A stand-in for a leader's endpoint: a real Unix socket, real lines, and answers as the test says.
 
-By default it answers like a leader with one follower. A test replaces the answer to a kind with a function
-of the request that returns an Ack, None (never answer) or DROP (close the connection instead).
+By default it answers like a leader with one follower. A test replaces the answer to a kind with a
+function of the request that returns an Ack, None (never answer) or DROP (close the connection).
 """
 
 import asyncio

@@ -70,7 +70,8 @@ def test_a_bot_is_found_again_by_its_token(config):
 
 def test_names_choose_among_bots(config):
     for name, token in (("work", TOKEN), ("home", OTHER)):
-        remember(config, choose_bot(config, Wanted(name, owner_id=5), {"TELEGRAM_BOT_TOKEN": token}))
+        given = {"TELEGRAM_BOT_TOKEN": token}
+        remember(config, choose_bot(config, Wanted(name, owner_id=5), given))
     assert choose_bot(config, Wanted("home"), {}).token == OTHER
     assert choose_bot(config, Wanted(), {"SWITCHBOARD_BOT": "home"}).token == OTHER
     assert choose_bot(config, Wanted(), {}).name == "work"

@@ -41,7 +41,8 @@ LEAST = {
 
 
 def line(kind, **fields):
-    return json.dumps({"kind": kind, "requestId": "7:1:1", **LEAST.get(kind, {}), **fields}).encode()
+    said = {"kind": kind, "requestId": "7:1:1", **LEAST.get(kind, {}), **fields}
+    return json.dumps(said).encode()
 
 
 def register(**fields):
@@ -120,7 +121,7 @@ def test_the_quick_way_for_heartbeats_agrees_with_the_schema(fields):
     assert parse_line(json.dumps(said).encode()) == bus.load(said, len(json.dumps(said)))
 
 
-# -- registration -----------------------------------------------------------------------------------
+# -- registration --------------------------------------------------------------------------------
 
 
 @pytest.mark.case("L2", "F16")
@@ -170,7 +171,7 @@ def test_a_secret_that_is_no_text_counts_as_absent():
     assert parse_line(line("operator.describe", auth=7)).auth is None
 
 
-# -- identity ---------------------------------------------------------------------------------------
+# -- identity ------------------------------------------------------------------------------------
 
 
 @pytest.mark.case("L1")
@@ -212,7 +213,7 @@ def test_the_version_is_that_of_the_package():
     assert settings["metadata"]["version"] == VERSION
 
 
-# -- forwards ---------------------------------------------------------------------------------------
+# -- forwards ------------------------------------------------------------------------------------
 
 
 @pytest.mark.case("L31", "F59")
@@ -261,7 +262,7 @@ def test_a_replacement_needs_a_thread_and_the_reason():
     assert isinstance(parse_line(line(kind, reason="other")), InvalidEnvelope)
 
 
-# -- acks and the way out ---------------------------------------------------------------------------
+# -- acks and the way out ------------------------------------------------------------------------
 
 
 def test_an_unknown_error_code_is_dropped():
@@ -273,8 +274,8 @@ def test_an_unknown_error_code_is_dropped():
 
 @pytest.mark.parametrize(
     "ack",
-    [Ack(request_id="", ok=True), Ack(request_id="1", ok=1), Ack(request_id="1", ok=True, message=7),
-     Ack(request_id="1", ok=True, result=float("nan")), Ack(request_id="1", ok=True, result={1}),
+    [Ack(request_id="", ok=True), Ack(request_id="1", ok=1),
+     Ack(request_id="1", ok=True, message=7), Ack(request_id="1", ok=True, result=float("nan")), Ack(request_id="1", ok=True, result={1}),
      Ack(request_id="1", ok=True, result="x" * bus.MAX_LINE)],
 )
 def test_what_would_not_be_read_does_not_go_out(ack):

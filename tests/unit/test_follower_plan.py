@@ -108,7 +108,7 @@ def test_a_refused_heartbeat_ends_the_registration():
     assert not stands
 
 
-# -- forwards ---------------------------------------------------------------------------------------
+# -- forwards ------------------------------------------------------------------------------------
 
 
 def a_forward(**changes):
@@ -174,7 +174,7 @@ def test_a_replaced_thread_keeps_the_registration():
     assert plan.refusal(a_forward(), "s") is None
 
 
-# -- calls ------------------------------------------------------------------------------------------
+# -- calls ---------------------------------------------------------------------------------------
 
 HERE, GONE = Target(chat_id=5, thread_id=6), Target(chat_id=5, thread_id=4)
 

@@ -1,0 +1,118 @@
+"""The composition root: where it goes on, and what becomes of what nobody foresaw."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+import run
+from actors import event_log
+from stores.errors import ConfigMalformed
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """What `main` does about signals ends with the test."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """A `.venv` beside run.py, and what would be executed."""
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    monkeypatch.setattr(run, "__file__", str(tmp_path / "run.py"))
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.delenv(run.REEXECUTED, raising=False)
+    executed = []
+    monkeypatch.setattr(os, "execv", lambda path, arguments: executed.append(arguments))
+    yield tmp_path, executed
+    os.environ.pop(run.REEXECUTED, None)
+
+
+def test_outside_of_an_environment_it_goes_on_in_the_one_beside_it(environment):
+    directory, executed = environment
+    run._reexecute(["status", "--json"])
+    python, file = directory / ".venv" / "bin" / "python", directory / "run.py"
+    assert executed == [[str(python), str(file), "status", "--json"]]
+
+
+def test_it_never_does_so_twice(environment, monkeypatch):
+    _, executed = environment
+    monkeypatch.setenv(run.REEXECUTED, "1")
+    run._reexecute([])
+    assert executed == []
+    assert run.REEXECUTED not in os.environ
+
+
+def test_inside_of_it_or_without_one_it_stays(environment, monkeypatch):
+    directory, executed = environment
+    monkeypatch.setattr(sys, "prefix", str(directory / ".venv"))
+    run._reexecute([])
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.setattr(run, "__file__", str(directory / "elsewhere" / "run.py"))
+    run._reexecute([])
+    assert executed == []
+
+
+def test_another_environment_that_has_everything_is_respected(environment, monkeypatch):
+    _, executed = environment
+    monkeypatch.setattr(sys, "prefix", "/another")
+    run._reexecute([])
+    assert executed == []
+    monkeypatch.setattr(run, "_has_packages", lambda: False)
+    run._reexecute([])
+    assert len(executed) == 1
+
+
+def test_without_packages_a_sentence_says_what_to_do(monkeypatch, capsys):
+    monkeypatch.setattr(run, "_has_packages", lambda: False)
+    assert run.main(["version"]) == 4
+    assert "pip install" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    assert run.main(["--version"]) == run.main(["version"]) == 0
+    assert capsys.readouterr().out == "switchboard 0.1.0\n" * 2
+
+
+def test_what_nobody_foresaw_goes_to_the_log_and_only_its_name_to_the_terminal(
+    tmp_path, monkeypatch, capsys
+):
+    def fails(options):
+        raise RuntimeError("details for the log")
+
+    monkeypatch.setattr(run, "show_status", fails)
+    path = event_log.open_log(tmp_path)
+    try:
+        assert run.main(["status"]) == 5
+    finally:
+        event_log.close_log()
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert str(path) in said.err
+    assert "details for the log" not in said.err
+    assert "details for the log" in path.read_text()
+
+
+def test_a_store_that_refuses_is_a_sentence_and_four(monkeypatch, capsys):
+    def fails(options):
+        raise ConfigMalformed("/home/x/config.json: line 1.")
+
+    monkeypatch.setattr(run, "show_status", fails)
+    assert run.main(["status"]) == 4
+    assert "config.json" in capsys.readouterr().err
+
+
+def test_a_signal_before_there_is_anything_to_end(monkeypatch):
+    def fails(options):
+        raise run.Interrupted
+
+    monkeypatch.setattr(run, "show_status", fails)
+    assert run.main(["status"]) == 0
