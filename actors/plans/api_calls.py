@@ -25,6 +25,9 @@ from messages.telegram_gateway import CallTelegram
 CALL_DEADLINE_MS = 29_000
 """A little less than the follower waits, so that it hears our answer rather than nothing."""
 
+_NOT_SENT = frozenset({"unavailable", "fenced", "unauthorized"})
+"""Outcomes of which the follower hears a text of its own: it may say the same again."""
+
 
 def begin(
     plan: Any, request: Any, follower: Any, message_owner: str | None
@@ -87,6 +90,8 @@ def refused(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effe
     name, body = _name_and_body(waiting)
     if said.outcome == "commit-unknown":
         return plan, _commit_unknown(plan, waiting, said.description)
+    if said.outcome in _NOT_SENT:
+        return plan, plan.refused(waiting.asked, M.API_UNAVAILABLE)
     thread_id = whole_number(body.get("message_thread_id"))
     follower = plan.roster.get(waiting.instance_id)
     if (

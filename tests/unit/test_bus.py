@@ -275,7 +275,8 @@ def test_an_unknown_error_code_is_dropped():
 @pytest.mark.parametrize(
     "ack",
     [Ack(request_id="", ok=True), Ack(request_id="1", ok=1),
-     Ack(request_id="1", ok=True, message=7), Ack(request_id="1", ok=True, result=float("nan")), Ack(request_id="1", ok=True, result={1}),
+     Ack(request_id="1", ok=True, message=7), Ack(request_id="1", ok=True, result=float("nan")),
+     Ack(request_id="1", ok=True, result={1}),
      Ack(request_id="1", ok=True, result="x" * bus.MAX_LINE)],
 )
 def test_what_would_not_be_read_does_not_go_out(ack):
