@@ -284,7 +284,11 @@ class PruneSupervisorPlan:
             phase = f"follower-confirmed-dead-{deed}"
         watched = retirement.watched
         failed = _event(phase, watched, level="WARNING", pid=watched.pid, text=text)
-        return plan, (failed,)
+        if not retirement.proven_dead:
+            return plan, (failed,)
+        # The registry may have let go of it already: only we know that something is left to do.
+        plan, more = plan._observe(watched)
+        return plan, (failed, *more)
 
     def _settled(
         self, command_id: str | None
