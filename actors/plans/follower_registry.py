@@ -294,6 +294,11 @@ class FollowerRegistryPlan:
 
     def on_mutation_failed(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
         """A change was refused."""
+        if envelope.body.reason == "superseded":
+            plan, waiting = self.settled(envelope.in_reply_to)
+            if waiting is not None and waiting.purpose == "retire":
+                # Somebody took the place of the dead one: nothing is left to do.
+                return plan, (Reply(waiting.command_id or "", FollowerRetired()),)
         return self._mutation_failed(envelope.in_reply_to, envelope.body.text, now)
 
     def _mutation_failed(
@@ -309,7 +314,8 @@ class FollowerRegistryPlan:
             case "replace":
                 return api_calls.replaced(plan, waiting, {}, now)
             case "retire":
-                return plan, (Reply(waiting.command_id or "", FollowerRetired()),)
+                failed = CommandFailed(reason="internal", text=text or M.TARGET_FAILED)
+                return plan, (Reply(waiting.command_id or "", failed),)
             case "call":
                 return api_calls.failed(plan, waiting, text)
             case _ if waiting.asked:
@@ -374,6 +380,9 @@ class FollowerRegistryPlan:
     def _disconnect(
         self, request: BusRequest, follower: Follower
     ) -> tuple["FollowerRegistryPlan", Effects]:
+        if any(self._replaces(follower, one) for one in self.waiting.values()):
+            # A newer registration is on its way: what this disconnect would delete is that one's.
+            return self, self.refused(request.asked, M.STALE_GENERATION)
         waiting = Waiting(
             purpose="disconnect",
             asked=request.asked,
@@ -383,6 +392,17 @@ class FollowerRegistryPlan:
         command_id = f"disconnect/{follower.instance_id}/{request.asked.request_id}"
         arguments = _removal(follower)
         return self.mutate(follower.binding_key, "disconnect", arguments, command_id, waiting)
+
+    @staticmethod
+    def _replaces(follower: Follower, waiting: Waiting) -> bool:
+        coming = waiting.registration
+        if waiting.purpose != "register" or coming is None:
+            return False
+        binding_key = coming.profile_key or f"manual:{coming.instance_id}"
+        return (
+            binding_key == follower.binding_key
+            and coming.registration_generation != follower.generation
+        )
 
     def _disconnected(self, waiting: Waiting) -> tuple["FollowerRegistryPlan", Effects]:
         follower = self.roster.get(waiting.instance_id)
@@ -415,6 +435,8 @@ class FollowerRegistryPlan:
         """Drop exactly this registration; of a dead one the thread is preserved or cleaned up."""
         said = envelope.body
         follower = self.roster.get(said.instance_id)
+        if follower is None and said.proven_dead:
+            return self._retire_absent(envelope)
         if follower is None or follower.generation != said.generation:
             return self, (Reply(envelope.message_id, FollowerRetired()),)
         plan = dataclasses.replace(self, roster=self.roster.without(said.instance_id))
@@ -428,12 +450,24 @@ class FollowerRegistryPlan:
         arguments = _removal(follower)
         if operation == "preserve":
             del arguments["generation"]
-        waiting = Waiting(purpose="retire", command_id=envelope.message_id)
-        command_id = f"{operation}/{follower.instance_id}/{follower.generation}"
-        plan, effects = plan.mutate(
-            follower.binding_key, operation, arguments, command_id, waiting
-        )
+        plan, effects = plan._detach(envelope, follower.binding_key, operation, arguments)
         return plan, (*told, *effects)
+
+    def _retire_absent(self, envelope: Any) -> tuple["FollowerRegistryPlan", Effects]:
+        """One that was silent first and is proven dead now: its thread stays, whatever the policy."""
+        said = envelope.body
+        if not said.binding_key or self.roster.by_binding(said.binding_key) is not None:
+            return self, (Reply(envelope.message_id, FollowerRetired()),)
+        arguments = {"binding_key": said.binding_key, "instance_id": said.instance_id}
+        return self._detach(envelope, said.binding_key, "preserve", arguments)
+
+    def _detach(
+        self, envelope: Any, binding_key: str, operation: str, arguments: Mapping[str, Any]
+    ) -> tuple["FollowerRegistryPlan", Effects]:
+        waiting = Waiting(purpose="retire", command_id=envelope.message_id)
+        # Named after the try: a repeated id would get the answer of the try that failed.
+        command_id = f"{operation}/{envelope.message_id}"
+        return self.mutate(binding_key, operation, arguments, command_id, waiting)
 
     # -- relays and calls, each in its own file -------------------------------------------------
 

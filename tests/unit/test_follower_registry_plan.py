@@ -276,6 +276,62 @@ def test_a_retired_follower_is_dropped_and_only_a_dead_one_detached(dead: bool, 
     assert "11:1" in plan.roster.followers and isinstance(effects[0], Reply)
 
 
+@pytest.mark.case("L114")
+def test_a_disconnect_behind_a_newer_registration_deletes_nothing() -> None:
+    """The newer registration is on its way to the same thread: nothing is asked."""
+    plan = registered(opened())
+    newer = Register(
+        request_id="g2", auth=SECRET, registration=registration(registration_generation="g2")
+    )
+    plan, _ = asks(plan, newer)
+    gone = Disconnect(
+        request_id="d", auth=SECRET, instance_id="11:1", registration_generation="g1", sent_at_ms=1
+    )
+    _, effects = asks(plan, gone)
+    assert acks(effects)[0].message == M.STALE_GENERATION and not sends(effects, "MutateFollower")
+
+
+def retired(binding_key: str = "manual:11:1") -> RetireFollower:
+    """A proven death."""
+    return RetireFollower(
+        instance_id="11:1", generation="g1", proven_dead=True, binding_key=binding_key
+    )
+
+
+@pytest.mark.case("L101")
+@pytest.mark.parametrize("cleanup", [False, True])
+def test_one_that_was_silent_before_it_died_keeps_its_thread_whatever_the_policy(cleanup: bool) -> None:
+    """Its registration has ended already; the thread is only taken off the process."""
+    plan = dataclasses.replace(opened(), settings={**SETTINGS, "cleanup": cleanup})
+    _, effects = plan.on_retire_follower(said(retired()), NOW)
+    (command,) = sends(effects, "MutateFollower")
+    assert command.body.operation == "preserve"
+    assert command.body.arguments == {"binding_key": "manual:11:1", "instance_id": "11:1"}
+
+
+@pytest.mark.case("L96")
+def test_the_successor_of_a_dead_one_is_left_alone() -> None:
+    """Somebody has its binding by now, or nobody knows which it was."""
+    plan = registered(opened(), "13:1", profile_key="manual:11:1")
+    for binding_key in ("manual:11:1", ""):
+        _, effects = plan.on_retire_follower(said(retired(binding_key)), NOW)
+        assert [type(effect) for effect in effects] == [Reply]
+
+
+@pytest.mark.case("L94", "L98")
+@pytest.mark.parametrize(
+    ("reason", "answer"), [("superseded", "FollowerRetired"), ("store", "CommandFailed")]
+)
+def test_a_retirement_that_failed_is_told(reason: str, answer: str) -> None:
+    """Who asked tries again, under another id; a place that was taken meanwhile is no failure."""
+    plan, effects = registered(opened()).on_retire_follower(said(retired()), NOW)
+    (command,) = sends(effects, "MutateFollower")
+    assert command.message_id is not None and command.message_id.endswith("m1")
+    failed = MutationFailed(reason=reason, text="no")
+    _, effects = plan.on_mutation_failed(said(failed, command.message_id), NOW)
+    assert [effect.body.KIND for effect in effects if isinstance(effect, Reply)] == [answer]
+
+
 # -- forwarding ---------------------------------------------------------------------------------------
 
 UPDATE = ForwardUpdate(
