@@ -47,6 +47,20 @@ TREE_MODULES = (
 )
 """What the launcher imports once, for every tree it will fork."""
 
+SHARED_MODULES = (
+    "asyncio",
+    "sqlite3",
+    "sqlalchemy.dialects.sqlite",
+    "stores.bindings",
+    "stores.bus_settings",
+    "stores.deliveries",
+    "actors.bus_thread",
+    "actors.instance",
+    "actors.modes.command",
+    "actors.modes.echo",
+)
+"""What is imported before the launcher is forked."""
+
 
 class Interrupted(BaseException):
     """A signal to end came before there was anything to end in order."""
@@ -181,7 +195,9 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     home.ensure(bot.bot_id)
     name = options.name or default_name(directory, command)
     chosen = Chosen(options, command, directory, name, home, bot, is_practice)
-    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output")
+    _preload()
+    leads_at_once = options.role != "follower" and not _somebody_leads(home, bot.bot_id)
+    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", leads_at_once)
     try:
         status = _run(chosen, launcher)
     finally:
@@ -192,6 +208,43 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
         # A token that never worked must not stand in the way of the practice chat.
         config.forget_bot(bot.name)
     return status
+
+
+def _somebody_leads(home: Home, bot_id: int) -> bool:
+    """A first guess, so that the tree's imports begin early where they are needed."""
+    from actors.clock import boot_ms
+    from actors.plans.election import Standing, standing
+    from stores.bus_schema import METADATA
+    from stores.database import Database
+    from stores.lease import Lease
+    from stores.process_birth import Liveness, liveness
+
+    path = home.bus_database(bot_id)
+    if not path.exists():
+        return False
+    # Opened and closed before the fork: no connection crosses it.
+    database = Database(path, METADATA, "bus")
+    try:
+        record = Lease(database).read()
+    finally:
+        database.close()
+    owner = record.owner
+    is_dead = owner is not None and (
+        liveness(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
+    )
+    return standing(record, "", is_dead, boot_ms()) is Standing.FRESH
+
+
+def _preload() -> None:
+    """Import what main and the tree both use, so that the launcher shares these pages with main."""
+    import gc
+    from importlib import import_module
+
+    for name in SHARED_MODULES:
+        import_module(name)
+    gc.collect()
+    # Looking for garbage among modules would copy their pages in both processes.
+    gc.freeze()
 
 
 def _choose(options: argparse.Namespace, home: Home, config: Any) -> tuple[ChosenBot, bool]:

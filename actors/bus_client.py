@@ -69,13 +69,14 @@ class BusClient:
             self._answers.pop(envelope.request_id, None)
 
     async def close(self) -> None:
-        """Drop the connection; whoever waits for an answer hears that it is lost."""
-        self._end()
+        """Drop the connection and end what reads it; who waits for an answer hears that it is lost."""
+        self.drop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _end(self) -> None:
+    def drop(self) -> None:
+        """End the connection now."""
         if not self.closed.is_set():
             self.closed.set()
             self._writer.transport.abort()
@@ -89,7 +90,7 @@ class BusClient:
                 while (line := await lines.next()) is not None:
                     self._hear(line)
         finally:
-            self._end()
+            self.drop()
 
     def _hear(self, line: bytes | LineTooLong) -> None:
         envelope = None if isinstance(line, LineTooLong) else parse_line(line)

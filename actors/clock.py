@@ -18,6 +18,15 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def until_next(period_s: float) -> float:
+    """Seconds until the next whole period of a clock that all processes share.
+
+    What each process does again and again it does at the same instants, so that an idle machine wakes
+    once for all of it, and not a little for each.
+    """
+    return period_s - time.monotonic() % period_s
+
+
 def system_now() -> Now:
     """The present instant on both clocks."""
     return Now(wall=wall_ms(), boot=boot_ms())

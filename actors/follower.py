@@ -10,11 +10,12 @@ anything is written.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from actors.bus_client import BusClient, BusLost
-from actors.clock import system_now
+from actors.clock import system_now, until_next
 from actors.event_log import log_event
 from actors.faults import fault
 from actors.plans.call_result import RETRY_SAFE
@@ -59,10 +60,12 @@ class Follower:
         self.plan = plan
         self._admit = admit
         self._clock = clock
+        self.on_roster: Callable[[FollowerPlan], None] = lambda plan: None
+        """Called after each heartbeat with what it told about the others."""
+
         self._requests = 0
         self._client: BusClient | None = None
         self._secret = ""
-        self._disowned = asyncio.Event()
 
     async def serve(self, endpoint: str, secret: str, on_registered: Callable[[], None]) -> None:
         """Register and stay registered until the connection or the registration is lost.
@@ -74,7 +77,6 @@ class Follower:
         except OSError as failure:
             raise EndpointUnreachable(str(failure)) from None
         self._client, self._secret = client, secret
-        self._disowned.clear()
         try:
             await self._register(client)
             on_registered()
@@ -113,8 +115,9 @@ class Follower:
         return self._called(method, ack, plan)
 
     def _called(self, method: str, ack: Ack, plan: FollowerPlan) -> Any:
-        if not ack.ok and ack.message in LOST_REGISTRATION:
-            self._disowned.set()
+        if not ack.ok and ack.message in LOST_REGISTRATION and self._client is not None:
+            # The leader does not know us any more: register again, at once.
+            self._client.drop()
         match self.plan.call_end(ack, method in RETRY_SAFE, plan.target):
             case CallEnd.DONE:
                 return ack.result
@@ -144,19 +147,11 @@ class Follower:
             if not stands:
                 log_event("follower.heartbeat_refused", "WARNING", text=ack.message)
                 return
-            if await self._is_over(client, HEARTBEAT_EVERY_MS / 1_000):
-                return
-
-    async def _is_over(self, client: BusClient, within_s: float) -> bool:
-        ends = [asyncio.create_task(one.wait()) for one in (client.closed, self._disowned)]
-        try:
-            done, _ = await asyncio.wait(
-                ends, timeout=within_s, return_when=asyncio.FIRST_COMPLETED
-            )
-            return bool(done)
-        finally:
-            for end in ends:
-                end.cancel()
+            self.on_roster(self.plan)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(until_next(HEARTBEAT_EVERY_MS / 1_000)):
+                    await client.closed.wait()
+                    return
 
     # -- what the leader sends ------------------------------------------------------------------
 

@@ -29,11 +29,11 @@ from actors.plans.election import (
     Standing,
     Verdict,
 )
-from actors.plans.follower import backoff_ms
+from actors.plans.follower import FollowerPlan, backoff_ms
 from actors.reign import Court, Reign, ReignEnd, new_secret
 from actors.session import Session
 from actors.terminal import Terminal, place_line
-from messages.launcher import LauncherReady, TreeStarted
+from messages.launcher import LauncherReady, Prepare, TreeStarted
 from stores.errors import StoreError
 from stores.identities import Identities
 from stores.lease import Lease, Owner
@@ -90,6 +90,8 @@ class Instance:
         self._events: asyncio.Queue[Any] = asyncio.Queue()
         self._signalled = asyncio.Event()
         self._role = ""
+        self._is_prepared = False
+        self._preparing: asyncio.Task[None] | None = None
         self._refusals = 0
         self._unreachable_since = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
@@ -100,6 +102,7 @@ class Instance:
         self._heed_signals()
         self._watch = LeaseWatch(parts.lease, parts.owner.instance_id)
         parts.session.pause()
+        parts.follower.on_roster = self._on_roster
         life = asyncio.create_task(self._life())
         session = asyncio.create_task(parts.session.run())
         launcher = asyncio.create_task(self._pump())
@@ -188,14 +191,10 @@ class Instance:
         """Follow, or lead; returns the exit status when there is a reason to end."""
         while True:
             seen = self._watch.look()
-            follower = self._parts.follower.plan
-            election = dataclasses.replace(
-                self._election, slot=follower.slot, roster=follower.roster
-            )
-            was_waiting = election.waiting_since
-            self._election, verdict = election.on_look(seen, boot_ms())
+            was_waiting = self._election.waiting_since
+            self._election, verdict = self._election.on_look(seen, boot_ms())
             if was_waiting is None and self._election.waiting_since is not None:
-                log_event("follower-promotion-slot-priority", slot=follower.slot)
+                log_event("follower-promotion-slot-priority", slot=self._election.slot)
             match verdict:
                 case Verdict.REFUSE:
                     self._parts.terminal.tell(self._already_leads())
@@ -267,6 +266,15 @@ class Instance:
         self._parts.session.resume()
         self._announce(Role.FOLLOWER)
 
+    def _on_roster(self, plan: FollowerPlan) -> None:
+        """Among the next to lead, be ready to."""
+        self._election = dataclasses.replace(
+            self._election, slot=plan.slot, roster=plan.roster
+        )
+        if self._election.is_heir and not self._is_prepared:
+            self._is_prepared = True
+            self._preparing = asyncio.create_task(self._parts.launcher.send(Prepare()))
+
     # -- leading --------------------------------------------------------------------------------
 
     async def _campaign(self, seen: Standing) -> int | None:
@@ -276,6 +284,7 @@ class Instance:
         if record is None:
             log_event("lease.lost_campaign", epoch=self._watch.record.epoch)
             return None
+        self._is_prepared = True
         log_event("lease.won", epoch=record.epoch, standing=seen.value)
         parts.set_secret(secret)
         self._predecessor = (self._watch.last_owner, seen)

@@ -51,10 +51,13 @@ class Launcher:
     """The process that main forks first."""
 
     @staticmethod
-    def fork(modules: Sequence[str], output: Path | None = None) -> LauncherHandle:
+    def fork(
+        modules: Sequence[str], output: Path | None = None, at_once: bool = True
+    ) -> LauncherHandle:
         """Forks the launcher; call it before any thread, event loop or socket exists.
 
-        ``modules`` are imported there. What anything below it writes to its standard output or error is
+        ``modules`` are imported there: at once, or when main says Prepare or LeadTree, because until then
+        they are only so much memory. What anything below it writes to its standard output or error is
         appended to ``output``, if given (0600); it never reaches the terminal.
         """
         ours, theirs = socket.socketpair()
@@ -69,7 +72,7 @@ class Launcher:
         try:
             ours.close()
             _become_launcher(main, output)
-            _Loop(theirs, main).run(modules)
+            _Loop(theirs, main, modules).run(at_once)
         except SystemExit:
             status = 0
         except BaseException:
@@ -138,7 +141,8 @@ class _Tree:
 class _Loop:
     """Everything the launcher does, one event after another."""
 
-    def __init__(self, stream: socket.socket, main: int) -> None:
+    def __init__(self, stream: socket.socket, main: int, modules: Sequence[str]) -> None:
+        self._unprepared = tuple(modules)
         self._main_pid = main
         self._main = LineSocket(stream)
         self._main_watch = ProcessWatch(main)
@@ -150,15 +154,20 @@ class _Loop:
         self._selector.register(self._main, selectors.EVENT_READ, self._hear_main)
         self._watch(self._main_watch, self._main_ended)
 
-    def run(self, modules: Sequence[str]) -> None:
-        for name in modules:
+    def run(self, at_once: bool) -> None:
+        if at_once:
+            self._prepare()
+        while True:
+            self._turn()
+
+    def _prepare(self) -> None:
+        for name in self._unprepared:
             importlib.import_module(name)
+        self._unprepared = ()
         gc.collect()
         # Nothing of this is garbage, and looking whether it is would copy every page in every child.
         gc.freeze()
         self._tell_main(said.LauncherReady())
-        while True:
-            self._turn()
 
     def _turn(self) -> None:
         waiting = self._tree is not None or self._main_watch.pidfd is None
@@ -182,7 +191,11 @@ class _Loop:
                 print(f"launcher: {invalid}", file=sys.stderr)
                 continue
             match command:
+                case said.Prepare():
+                    self._prepare()
                 case said.LeadTree():
+                    if self._unprepared:
+                        self._prepare()
                     self._end_tree(said.STOPPED)
                     self._start_tree(command)
                 case said.StopTree():

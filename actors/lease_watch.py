@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from actors.clock import boot_ms
+from actors.clock import boot_ms, until_next
 from actors.event_log import log_event
 from actors.plans.election import Standing, standing
 from actors.process_watch import ProcessWatch
@@ -69,9 +69,9 @@ class LeaseWatch:
     async def rest(self) -> None:
         """Return when it is time to look again, or as soon as the owner's process ends."""
         self._ended.clear()
-        within = self._pause_s()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), within)
+            async with asyncio.timeout(until_next(self._pause_s())):
+                await self._ended.wait()
 
     async def changed(self) -> None:
         """Return once the row or its standing differ from what they are now, heartbeats aside."""

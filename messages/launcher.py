@@ -21,6 +21,11 @@ STOPPED = "stopped"
 START_FAILED = "start-failed"
 
 
+@message("Prepare")
+class Prepare:
+    """Import now what a tree needs, so that starting one costs forks only. Answered by LauncherReady."""
+
+
 @message("LeadTree")
 class LeadTree:
     """Start a tree. Answered by TreeStarted, or by TreeEnded when it does not come up."""

@@ -17,6 +17,9 @@ TREES_WITHIN_MS = 60_000
 REST_MS = 30_000
 """So long an instance whose trees do not stand stays a follower."""
 
+HEIRS = 2
+"""So many of the lowest slots are ready to lead at once; the one after them may be next at any time."""
+
 
 class Standing(enum.Enum):
     """What the lease row means now."""
@@ -102,6 +105,13 @@ class ElectionPlan:
     def goes_after_others(self) -> bool:
         """Whether a live process with a lower slot is to go first."""
         return self.slot is not None and any(other < self.slot for other in self.roster)
+
+    @property
+    def is_heir(self) -> bool:
+        """Whether it may have to lead soon, so that being ready for it is worth its memory."""
+        if self.role is Role.FOLLOWER:
+            return False
+        return self.slot is None or self.slot in sorted(self.roster)[:HEIRS]
 
     def on_joined(self, slot: str | None, roster: Iterable[str]) -> "ElectionPlan":
         """It has its place among the others, as a follower or as the leader."""

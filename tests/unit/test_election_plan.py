@@ -123,3 +123,11 @@ def test_five_trees_a_minute_are_renewed_and_no_more():
     assert not again
     _, again = plan.on_tree_ended(60_001)
     assert again
+
+
+def test_the_two_lowest_slots_keep_themselves_ready():
+    roster = ("B", "C", "D")
+    heirs = [slot for slot in roster if ElectionPlan().on_joined(slot, roster).is_heir]
+    assert heirs == ["B", "C"]
+    assert not ElectionPlan(role=Role.FOLLOWER).on_joined("B", roster).is_heir
+    assert not ElectionPlan().on_joined("A", ()).is_heir
