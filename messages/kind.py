@@ -23,7 +23,7 @@ class MessageInvalid(ValueError):
 
 def said(field: fields.Field, meaning: str, default: Any = dataclasses.MISSING) -> Any:
     """Declare one field: its schema, its meaning with unit, and what absence means (the default)."""
-    field.metadata["description"] = meaning
+    field.metadata = {**field.metadata, "description": meaning}
     if isinstance(field, fields.Boolean):
         # marshmallow takes "yes", "off" and many more for a boolean; between actors that is a mistake.
         field.truthy, field.falsy = {True}, {False}

@@ -101,7 +101,7 @@ def refused(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effe
         and said.outcome == "rejected"
         and is_stale_evidence(said.description, said.error_code)
     ):
-        return _repair(plan, waiting, follower, thread_id, said.description)
+        return _repair(plan, waiting, follower, thread_id, said.description, now)
     return plan, plan.refused(waiting.asked, said.description or M.API_FAILED)
 
 
@@ -125,7 +125,7 @@ def _commit_unknown(plan: Any, waiting: Any, text: str) -> Effects:
 
 
 def _repair(
-    plan: Any, waiting: Any, follower: Any, thread_id: int, description: str
+    plan: Any, waiting: Any, follower: Any, thread_id: int, description: str, now: Any
 ) -> tuple[Any, Effects]:
     command_id = f"replace/{follower.instance_id}/{waiting.asked.request_id}"
     arguments = {
@@ -142,9 +142,7 @@ def _repair(
         instance_id=waiting.instance_id,
         generation=waiting.generation,
     )
-    plan, effects = plan.mutate(
-        follower.binding_key, "replace-target", arguments, command_id, repairing
-    )
+    plan, effects = plan.mutate("replace-target", arguments, command_id, repairing, now)
     noted = Notify("registry.target_stale", {"thread_id": thread_id}, "WARNING")
     return plan, (noted, *effects)
 

@@ -37,3 +37,4 @@ class Waiting:
     command_id: str | None = None
     instance_id: str = ""
     generation: str = ""
+    mutation: str = ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster import Cluster, running_cluster
+from tests.support.cluster import Cluster, running_cluster, show
 
 
 @pytest.fixture
@@ -13,3 +13,5 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """Instances on a home of their own, with the practice chat; nothing of it outlives the test."""
     with running_cluster(tmp_path) as running:
         yield running
+        # Captured, and shown only when the test fails.
+        show(running)

@@ -320,16 +320,16 @@ def _signal_all(processes: list[psutil.Process], number: int) -> None:
 
 @contextlib.contextmanager
 def running_cluster(directory: Path) -> Iterator[Cluster]:
-    """A cluster that is ended whatever happens; what it said is shown when the test fails."""
+    """A cluster that is ended whatever happens."""
     cluster = Cluster(directory)
     try:
         yield cluster
     finally:
-        _show(cluster)
         cluster.close()
 
 
-def _show(cluster: Cluster) -> None:
+def show(cluster: Cluster) -> None:
+    """Print what everyone said, and the end of the log."""
     for instance in cluster.instances:
         print(f"-- {instance.pid}: {instance.lines}\n{instance.stderr[-2_000:]}")
     log = cluster.home / "logs" / "switchboard.jsonl"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.plans.bus_request import Asked, BusRequest
-from actors.plans.effects import Effects, Now, Perform, Reply, Send, StartChild, Write
+from actors.plans.effects import Effects, Now, Perform, Reply, Send, StartChild, StopChild, Write
 from actors.plans.follower_registry import FollowerRegistryPlan
 from messages.bus import (
     Ack,
@@ -194,6 +194,25 @@ def test_a_refused_mutation_refuses_the_registration_with_its_text() -> None:
     (ack,) = acks(effects)
     assert (ack.ok, ack.message, ack.protocol) == (False, "All 26 letters are taken.", OURS)
     assert plan.roster.followers == {}
+
+
+@pytest.mark.case("L112")
+def test_an_idle_mutation_actor_ends_and_comes_back_on_demand() -> None:
+    """After a minute without work; one that is at work, or died at work, is there."""
+    plan, effects = asks(opened(), register())
+    (command,) = sends(effects, "MutateFollower")
+    later = Now(wall=NOW.wall, boot=NOW.boot + 60_000)
+    busy, effects = plan.on_wakeup_idle_mutations(later)
+    assert not [e for e in effects if isinstance(e, StopChild)]
+    died, effects = busy.on_child_exited("follower_mutation:manual:11:1", later)
+    assert [e.incarnation for e in effects if isinstance(e, StartChild)] == [2]
+    plan, _ = busy.on_mutation_finished(said(target(), command.message_id), NOW)
+    plan, effects = plan.on_wakeup_idle_mutations(later)
+    assert [e.key for e in effects if isinstance(e, StopChild)] == ["follower_mutation:manual:11:1"]
+    plan, effects = plan.on_child_exited("follower_mutation:manual:11:1", later)
+    assert effects == () and plan.mutations.used_at == {}
+    plan, effects = asks(plan, register(registration_generation="g2"))
+    assert [e.incarnation for e in effects if isinstance(e, StartChild)] == [2]
 
 
 # -- what needs a live entry --------------------------------------------------------------------------
