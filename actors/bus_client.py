@@ -69,7 +69,7 @@ class BusClient:
             self._answers.pop(envelope.request_id, None)
 
     async def close(self) -> None:
-        """Drop the connection and end what reads it; who waits for an answer hears that it is lost."""
+        """Drop the connection and end what reads it; who waits for an answer is told."""
         self.drop()
         for task in self._tasks:
             task.cancel()

@@ -21,8 +21,8 @@ def wall_ms() -> int:
 def until_next(period_s: float) -> float:
     """Seconds until the next whole period of a clock that all processes share.
 
-    What each process does again and again it does at the same instants, so that an idle machine wakes
-    once for all of it, and not a little for each.
+    What each process does again and again it does at the same instants, so that an idle machine
+    wakes once for all of it, and not a little for each.
     """
     return period_s - time.monotonic() % period_s
 

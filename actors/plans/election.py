@@ -18,7 +18,7 @@ REST_MS = 30_000
 """So long an instance whose trees do not stand stays a follower."""
 
 HEIRS = 2
-"""So many of the lowest slots are ready to lead at once; the one after them may be next at any time."""
+"""So many of the lowest slots are ready to lead at once."""
 
 
 class Standing(enum.Enum):
