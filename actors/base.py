@@ -1,20 +1,24 @@
 """The base of every actor: loads what arrives, asks the plan, performs what the plan wants.
 
-It is the only place with effects, and performs them in one order (`actors.plans.effects.RANK`). No
-handler raises out: Thespian would deliver the message again to the state that the failed try left. The
-plan is replaced only after all effects of its step were performed.
+It is the only place with effects, and performs them in one order (`actors.plans.effects.RANK`). The plan
+is replaced only after all effects of its step were performed.
+
+No handler raises out: Thespian would deliver the message again to the state that the failed try left.
+A command whose step raises is answered with `CommandFailed`. Any other event is tried again, because
+nobody would repeat it; one that goes on raising, or a step of which some effects were performed and the
+next could not be, fails the actor: it exits, and its supervisor starts it anew from its stores.
 
 A subclass gives `first_plan` and `open_stores`. Its plan answers to
 `on_<kind>(envelope, now)` or, where the actor defines `read_<kind>(body)` to fetch rows first,
-`on_<kind>(envelope, facts, now)`; to `on_wakeup_<reason>(now)`, `on_child_exited(key, now)` and
-`on_unanswered(unanswered, now)`. Each returns the next plan and its effects.
+`on_<kind>(envelope, facts, now)`; likewise to `on_wakeup_<reason>([facts,] now)`; to
+`on_child_exited(key, now)` and `on_unanswered(unanswered, now)`. Each returns the next plan and its effects.
 """
 
 import contextlib
 import datetime
+import functools
 import os
 import re
-import signal
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -31,6 +35,8 @@ from thespian.actors import (
 from actors.clock import system_now
 from actors.correspondence import Correspondence, Transmission, Unanswered
 from actors.event_log import log_event
+from actors.household import Household, Peer
+from actors.orphans import name_process
 from actors.plans.effects import (
     Effects,
     Introduce,
@@ -57,14 +63,22 @@ from messages.actor import (
     Ping,
     Pong,
 )
-from messages.envelope import Envelope, load_envelope
-from messages.kind import MessageInvalid
+from messages.envelope import ANY_INCARNATION, Envelope, load_envelope
+from messages.kind import MessageInvalid, dump_body
+from messages.leader import EpochLost
 from stores.errors import Deposed, StoreError
 
 RETRY_TICK_MS = 1_000
-"""How often unanswered commands are looked at, while there are any."""
+"""How often unanswered commands are looked at, while there are any, and failed events tried again."""
+EVENT_TRIES = 4
+"""So often an event is handed to a step that raises, before the actor fails."""
 
 _CORRESPONDENCE = "_correspondence"
+_FAILED_EVENTS = "_failed_events"
+
+
+class HalfDone(Exception):
+    """Some effects of a step were performed, the next one could not be: the state is doubtful."""
 
 
 def snake(kind: str) -> str:
@@ -75,7 +89,10 @@ def snake(kind: str) -> str:
 class PlanActor(Actor):
     """An actor whose decisions are a plan."""
 
+    # The edges that a stage replaces.
     clock: Callable[[], Now] = staticmethod(system_now)
+    own_pid: Callable[[], int] = staticmethod(os.getpid)
+    signal_process: Callable[[int, int], None] = staticmethod(os.kill)
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,13 +102,12 @@ class PlanActor(Actor):
         self.plan: Any = None
         self.stores: Mapping[str, Any] = {}
         self._letters = Correspondence()
-        self._children: dict[str, tuple[int, Any]] = {}
-        self._child_pids: dict[str, int] = {}
-        self._directory: dict[str, tuple[int, Any]] = {}
-        self._acquainted: dict[str, tuple[str, ...]] = {}
+        self._household = Household(self)
         self._wake_generation: dict[str, int] = {}
         self._ids = 0
         self._retrying = False
+        self._failed_events: list[tuple[str, Callable[[], None], int]] = []
+        self._failed = False
 
     # -- what a subclass gives ------------------------------------------------------------------
 
@@ -110,6 +126,10 @@ class PlanActor(Actor):
     def configured(self) -> None:
         """The actor knows its settings and has its stores and its first plan."""
 
+    def take_name(self) -> None:
+        """Be found in process lists by what this process does (15 bytes)."""
+        name_process(f"sb-{self.key.partition(':')[0].removeprefix('follower_')}")
+
     def closing(self) -> None:
         """The actor is about to exit."""
 
@@ -124,24 +144,30 @@ class PlanActor(Actor):
 
     def receiveMessage(self, msg: Any, sender: Any) -> ThespianWatch | None:  # noqa: N802
         """Thespian's entry; a watch lasts for one message only, so it is returned every time."""
+        filenos: list[int] = []
         with self._guard(f"message {type(msg).__name__}"):
-            match msg:
-                case dict():
-                    self._receive_plain(msg, sender)
-                case WatchMessage():
-                    self.ready(msg.ready)
-                case WakeupMessage():
-                    self._woken(*msg.payload)
-                case ChildActorExited():
-                    self._child_exited(msg.childAddress)
-                case ActorExitRequest():
-                    self.closing()
-                case PoisonMessage():
-                    log_event("actor.poison", "ERROR", actor=self.key)
-                case _:
-                    log_event("actor.unknown", "WARNING", actor=self.key, type=type(msg).__name__)
-        filenos = self.watched()
+            if isinstance(msg, ActorExitRequest):
+                self.closing()
+            elif not self._failed:
+                self._receive(msg, sender)
+        with self._guard("watch"):
+            filenos = self.watched()
         return ThespianWatch(filenos) if filenos else None
+
+    def _receive(self, msg: Any, sender: Any) -> None:
+        match msg:
+            case dict():
+                self._receive_plain(msg, sender)
+            case WatchMessage():
+                self.ready(msg.ready)
+            case WakeupMessage():
+                self._woken(*msg.payload)
+            case ChildActorExited():
+                self._child_exited(msg.childAddress)
+            case PoisonMessage():
+                log_event("actor.poison", "ERROR", actor=self.key)
+            case _:
+                log_event("actor.unknown", "WARNING", actor=self.key, type=type(msg).__name__)
 
     def _receive_plain(self, plain: dict[str, Any], sender: Any) -> None:
         try:
@@ -150,127 +176,154 @@ class PlanActor(Actor):
             log_event("actor.invalid", "WARNING", actor=self.key, text=str(invalid))
             self._refuse_invalid(plain, sender, str(invalid))
             return
-        if envelope.key not in (self.key, "*") and not isinstance(envelope.body, ConfigureChild):
+        if not self._is_meant(envelope):
             # Ports are reused: this was meant for an actor that lived here before.
             log_event("actor.misdelivered", "WARNING", actor=self.key, meant=envelope.key)
             return
         match envelope.body:
             case ConfigureChild() as first:
-                self._configure(first, envelope, sender)
+                carry_out = functools.partial(self._configure, first, envelope)
+                self._receive_command(envelope, sender, carry_out)
             case PeersIntroduced(peers=peers):
                 self.introduced(
                     {key: (peer["incarnation"], peer["address"]) for key, peer in peers.items()}
                 )
-            case Ping():
-                self._hear_and(envelope, sender, lambda: Pong(pid=os.getpid()))
             case _ if envelope.in_reply_to is not None:
                 self._receive_answer(envelope)
-            case _ if self.plan is None:
-                self._hear_and(
-                    envelope,
-                    sender,
-                    lambda: CommandFailed(reason="not-configured", text="not configured yet"),
-                )
-            case DescribeActor():
-                self._hear_and(envelope, sender, lambda: ActorDescribed(state=self.describe()))
             case _ if envelope.kind in ANSWERS:
-                self._receive_command(envelope, sender)
+                carry_out = functools.partial(self._carry_out, envelope)
+                self._receive_command(envelope, sender, carry_out)
             case _:
-                self.decide(envelope)
+                self._event(envelope.kind, functools.partial(self.decide, envelope))
+
+    def _is_meant(self, envelope: Envelope) -> bool:
+        if envelope.key == "*" or isinstance(envelope.body, ConfigureChild):
+            return True
+        unborn = ANY_INCARNATION in (envelope.incarnation, self.incarnation)
+        return envelope.key == self.key and (unborn or envelope.incarnation == self.incarnation)
 
     def _refuse_invalid(self, plain: dict[str, Any], sender: Any, text: str) -> None:
         command_id, kind = plain.get("message_id"), plain.get("kind")
-        if isinstance(command_id, str) and kind in ANSWERS and plain.get("in_reply_to") is None:
+        if not isinstance(command_id, str) or not isinstance(kind, str):
+            return
+        if kind in ANSWERS and plain.get("in_reply_to") is None:
             failed = CommandFailed(reason="invalid", text=text)
             refusal = Envelope(
                 body=failed, message_id=self.new_id(), key="*", in_reply_to=command_id
             )
             self.send(sender, refusal.dump())
 
-    def _hear_and(self, envelope: Envelope, sender: Any, body: Callable[[], Any]) -> None:
-        if envelope.kind not in ANSWERS:
+    def _receive_command(
+        self, envelope: Envelope, sender: Any, carry_out: Callable[[], None]
+    ) -> None:
+        now = self.clock().boot
+        if envelope.deadline is not None and envelope.deadline <= now:
+            # Whoever asked has been told that it went unanswered: it must not happen after that.
+            log_event("actor.expired", "INFO", actor=self.key, kind=envelope.kind)
             return
-        if self._letters.hear(envelope, sender) is True:
-            self._reply(envelope.message_id, body())
-
-    def _receive_command(self, envelope: Envelope, sender: Any) -> None:
-        heard = self._letters.hear(envelope, sender)
+        heard = self._letters.hear(envelope, sender, now)
         if isinstance(heard, dict):
             self.send(sender, heard)
-            return
-        if heard is False:
-            return
-        try:
-            self.decide(envelope)
-        except Deposed as deposed:
-            self._reply(envelope.message_id, CommandFailed(reason="deposed", text=str(deposed)))
-            raise
-        except StoreError as failure:
-            self._reply(envelope.message_id, CommandFailed(reason="store", text=str(failure)))
-            raise
-        except Exception as failure:
-            text = f"{type(failure).__name__} in {self.key}"
-            self._reply(envelope.message_id, CommandFailed(reason="internal", text=text))
-            raise
+        elif heard:
+            try:
+                carry_out()
+            except Exception as failure:
+                self._reply(envelope.message_id, self._failure_of(failure))
+                raise
+
+    def _carry_out(self, envelope: Envelope) -> None:
+        match envelope.body:
+            case Ping():
+                self._reply(envelope.message_id, Pong(pid=self.own_pid()))
+            case _ if self.plan is None:
+                failed = CommandFailed(reason="not-configured", text="not configured yet")
+                self._reply(envelope.message_id, failed)
+            case DescribeActor():
+                self._reply(envelope.message_id, ActorDescribed(state=self.describe()))
+            case _:
+                self.decide(envelope)
+
+    def _failure_of(self, failure: BaseException) -> CommandFailed:
+        if isinstance(failure, HalfDone) and failure.__cause__ is not None:
+            failure = failure.__cause__
+        if isinstance(failure, Deposed):
+            return CommandFailed(reason="deposed", text=str(failure))
+        if isinstance(failure, StoreError):
+            return CommandFailed(reason="store", text=str(failure))
+        return CommandFailed(reason="internal", text=f"{type(failure).__name__} in {self.key}")
+
+    def _configure(self, first: ConfigureChild, envelope: Envelope) -> None:
+        self.key, self.incarnation, self.settings = first.key, first.incarnation, first.settings
+        self.take_name()
+        self.stores = self.open_stores(first.settings)
+        self.plan = self.first_plan(first.settings)
+        self.configured()
+        done = ChildConfigured(key=self.key, incarnation=self.incarnation, pid=self.own_pid())
+        self._reply(envelope.message_id, done)
 
     def _receive_answer(self, envelope: Envelope) -> None:
         said, transmissions = self._letters.settle(envelope.in_reply_to or "", self.clock().boot)
         self._transmit(transmissions)
         if said is not None:
-            self.answered(envelope)
+            self._event(envelope.kind, functools.partial(self.answered, envelope))
 
     def answered(self, envelope: Envelope) -> None:
         """An answer to a command of ours arrived, for the first time."""
         self.decide(envelope)
 
-    def _configure(self, first: ConfigureChild, envelope: Envelope, sender: Any) -> None:
-        if self._letters.hear(envelope, sender) is not True:
-            return
-        self.key, self.incarnation, self.settings = first.key, first.incarnation, first.settings
-        try:
-            self.stores = self.open_stores(first.settings)
-            self.plan = self.first_plan(first.settings)
-            self.configured()
-        except StoreError as failure:
-            self._reply(envelope.message_id, CommandFailed(reason="store", text=str(failure)))
-            raise
-        done = ChildConfigured(key=self.key, incarnation=self.incarnation, pid=os.getpid())
-        self._reply(envelope.message_id, done)
-
-    def introduced(self, peers: Mapping[str, tuple[int, Any]]) -> None:
+    def introduced(self, peers: Mapping[str, Peer]) -> None:
         """Learn where the peers live now; own children that know them are told as well."""
-        self._directory.update(peers)
-        for child, known in self._acquainted.items():
-            if child in self._children and child not in peers:
-                self._introduce((child,), tuple(key for key in known if key in peers))
-        transmissions, unanswered = self._letters.introduce(peers, self.clock().boot)
+        news = self._household.learn(peers)
+        transmissions, unanswered = self._letters.introduce(news, self.clock().boot)
         self._transmit(transmissions)
         self._give_up(unanswered)
 
     def _woken(self, reason: str, generation: int) -> None:
         if self._wake_generation.get(reason) != generation:
             return
-        if reason != _CORRESPONDENCE:
-            self.step(f"on_wakeup_{snake(reason)}")
-            return
+        if reason == _CORRESPONDENCE:
+            self._look_after_letters()
+        elif reason == _FAILED_EVENTS:
+            events, self._failed_events = self._failed_events, []
+            for what, event, tries in events:
+                self._event(what, event, tries)
+        else:
+            self._event(f"wakeup {reason}", functools.partial(self._wake, reason))
+
+    def _wake(self, reason: str) -> None:
+        read = getattr(self, f"read_wakeup_{reason}", None)
+        self.step(f"on_wakeup_{reason}", *(() if read is None else (read(),)))
+
+    def _look_after_letters(self) -> None:
         transmissions, unanswered = self._letters.due(self.clock().boot)
+        self._retrying = self._letters.is_waiting
+        if self._retrying:
+            self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
         self._transmit(transmissions)
         self._give_up(unanswered)
-        if self._letters.is_waiting:
-            self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
-        else:
-            self._retrying = False
 
     def _give_up(self, unanswered: list[Unanswered]) -> None:
         for command in unanswered:
-            self.step("on_unanswered", command)
+            self._event("unanswered", functools.partial(self.step, "on_unanswered", command))
 
     def _child_exited(self, address: Any) -> None:
-        for key, (_, known) in list(self._children.items()):
-            if known == address:
-                del self._children[key]
-                self._child_pids.pop(key, None)
-                self.step("on_child_exited", key)
+        for key in self._household.exited(address):
+            self._event("child exited", functools.partial(self.step, "on_child_exited", key))
+
+    def _event(self, what: str, event: Callable[[], None], tries: int = 1) -> None:
+        """Hand over what nobody would repeat; when the step raises it is tried again later."""
+        with self._guard(what):
+            try:
+                event()
+            except (Deposed, HalfDone):
+                raise
+            except Exception:
+                if tries >= EVENT_TRIES:
+                    self.fail(what)
+                elif not self._failed:
+                    self._failed_events.append((what, event, tries + 1))
+                    self._wake_after(_FAILED_EVENTS, RETRY_TICK_MS)
+                raise
 
     # -- decisions ------------------------------------------------------------------------------
 
@@ -280,6 +333,8 @@ class PlanActor(Actor):
         handler = f"on_{name}"
         if not hasattr(self.plan, handler):
             log_event("actor.unhandled", "WARNING", actor=self.key, kind=envelope.kind)
+            failed = CommandFailed(reason="invalid", text=f"{self.key} knows no {envelope.kind}")
+            self._reply(envelope.message_id, failed)
             return
         read = getattr(self, f"read_{name}", None)
         if read is None:
@@ -306,16 +361,35 @@ class PlanActor(Actor):
 
     def perform(self, effects: Effects) -> None:
         """Perform effects in their order; the Writes in one transaction a database."""
+        for effect in effects:
+            self._check(effect)
         ordered = in_order(effects)
         writes = [effect for effect in ordered if isinstance(effect, Write)]
         if writes:
-            with contextlib.ExitStack() as transactions:
-                for store in dict.fromkeys(write.store for write in writes):
-                    transactions.enter_context(self.stores[store].transaction())
-                for write in writes:
-                    getattr(self.stores[write.store], write.method)(**write.arguments)
-        for effect in ordered[len(writes):]:
-            self._perform_one(effect)
+            self._write(writes)
+        for number, effect in enumerate(ordered[len(writes):], start=len(writes)):
+            try:
+                self._perform_one(effect)
+            except Exception as failure:
+                if number:
+                    raise HalfDone(type(effect).__name__) from failure
+                raise
+
+    def _check(self, effect: Any) -> None:
+        """Refuse what could not be said before anything of the step is done."""
+        match effect:
+            case Send(body=body):
+                dump_body(body)
+            case Reply(command_id=command_id, body=body):
+                self._letters.check_answer(command_id, body)
+
+    def _write(self, writes: list[Write]) -> None:
+        with contextlib.ExitStack() as transactions:
+            # Stores of one database share its transaction, which a database joins to the outer one.
+            for store in dict.fromkeys(write.store for write in writes):
+                transactions.enter_context(self.stores[store].database.transaction())
+            for write in writes:
+                getattr(self.stores[write.store], write.method)(**write.arguments)
 
     def _perform_one(self, effect: Any) -> None:
         match effect:
@@ -330,16 +404,14 @@ class PlanActor(Actor):
             case Perform():
                 self.perform_beside(effect)
             case StartChild(key=key, incarnation=incarnation):
-                self._start_child(key, incarnation)
+                peer = self._household.start(key, incarnation, self.child_class(key))
+                self.introduced({key: peer})
             case Introduce(to=to, keys=keys):
-                for child in to:
-                    self._acquainted[child] = keys
-                self._introduce(to, keys)
+                self._household.introduce(to, keys)
             case StopChild(key=key):
-                if key in self._children:
-                    self.send(self._children[key][1], ActorExitRequest())
+                self._household.stop(key)
             case KillChild(key=key):
-                self._kill_child(key)
+                self._household.kill(key)
 
     def perform_beside(self, effect: Perform) -> None:
         """Start slow work beside the mailbox; only actors with a loop thread can."""
@@ -352,7 +424,7 @@ class PlanActor(Actor):
     def new_id(self) -> str:
         """An id that no other actor and no other incarnation makes."""
         self._ids += 1
-        return f"{self.key}#{self.incarnation}.{os.getpid()}:{self._ids}"
+        return f"{self.key}#{self.incarnation}.{self.own_pid()}:{self._ids}"
 
     def _say(self, effect: Send) -> None:
         now = self.clock().boot
@@ -373,7 +445,7 @@ class PlanActor(Actor):
             self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
 
     def _reply(self, command_id: str, body: Any) -> None:
-        transmission = self._letters.answer(command_id, body, self.new_id())
+        transmission = self._letters.answer(command_id, body, self.new_id(), self.clock().boot)
         if transmission is not None:
             self._transmit([transmission])
 
@@ -387,40 +459,13 @@ class PlanActor(Actor):
         # Wakeups cannot be cancelled, so each carries the generation that it belongs to.
         self.wakeupAfter(datetime.timedelta(milliseconds=delay_ms), (reason, generation))
 
-    # -- children -------------------------------------------------------------------------------
-
-    def _start_child(self, key: str, incarnation: int) -> None:
-        with self.forking():
-            address = self.createActor(self.child_class(key))
-        self._children[key] = (incarnation, address)
-        pid = _newest_child_pid(self)
-        if pid is not None:
-            self._child_pids[key] = pid
-        self.introduced({key: (incarnation, address)})
-
-    def _introduce(self, to: tuple[str, ...], keys: tuple[str, ...]) -> None:
-        known = {key: self._directory[key] for key in keys if key in self._directory}
-        known[self.key] = (self.incarnation, self.myAddress)
-        peers = {
-            key: {"incarnation": incarnation, "address": address}
-            for key, (incarnation, address) in known.items()
-        }
-        for child in to:
-            if child in self._children:
-                incarnation, address = self._children[child]
-                told = Envelope(PeersIntroduced(peers=peers), self.new_id(), child, incarnation)
-                self.send(address, told.dump())
-
-    def _kill_child(self, key: str) -> None:
-        pid = self._child_pids.get(key)
-        if pid is not None and key in self._children:
-            # Our own child that we have not heard the end of: the pid cannot have been reused.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
     def child_pid(self, key: str) -> int | None:
         """The process id of a child, None when there is no such child."""
-        return self._child_pids.get(key)
+        return self._household.pid(key)
+
+    def key_of_child_pid(self, pid: int) -> str | None:
+        """The key of the child with this process id."""
+        return self._household.key_of_pid(pid)
 
     # -- guard ----------------------------------------------------------------------------------
 
@@ -430,15 +475,25 @@ class PlanActor(Actor):
             yield
         except Deposed as deposed:
             log_event("actor.deposed", "WARNING", actor=self.key, what=what, text=str(deposed))
-            self.lost_epoch()
+            try:
+                self.lost_epoch()
+            except Exception:
+                # The step that wanted to end in order failed too; ending at once is what is left.
+                log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
+                self.fail(what)
+        except HalfDone:
+            log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
+            self.fail(what)
         except Exception:
             log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
 
+    def fail(self, what: str) -> None:
+        """Exit, so that the supervisor starts this actor anew; nothing more is done until then."""
+        if not self._failed:
+            self._failed = True
+            log_event("actor.failed", "ERROR", actor=self.key, what=what)
+            self.send(self.myAddress, ActorExitRequest())
+
     def lost_epoch(self) -> None:
-        """A write was refused because another instance leads."""
-
-
-def _newest_child_pid(actor: Actor) -> int | None:
-    """The pid of the child that `actor` forked last; None on a stage, where nothing forks."""
-    processes = getattr(actor._myRef, "_child_procs", None)  # Thespian tells it nowhere else
-    return processes[-1].childProc.pid if processes else None
+        """A write was refused because another instance leads: the Leader has to know."""
+        self._say(Send("leader", EpochLost(where=self.key)))

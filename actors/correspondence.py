@@ -16,12 +16,17 @@ from typing import Any
 
 from messages import ANSWERS
 from messages.envelope import Envelope
+from messages.kind import dump_body
 
 WINDOW = 8
 """Commands under way to one peer."""
 RESEND_MS = 5_000
 """An unanswered command is sent again after this time."""
-REMEMBERED_ANSWERS = 512
+REMEMBERED_ANSWERS = 2_048
+"""Answers kept for commands that come again, besides those whose deadline has passed."""
+URGENT = frozenset({"Ping", "CallTelegram"})
+"""Kinds that do not wait for the window: an actor with eight slow commands is alive, and calls wait in the
+gateway, by priority; waiting here a streamed edit would hold up another thread's answer."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -38,6 +43,11 @@ class Said:
         """Whether an answer is expected."""
         return self.envelope.kind in ANSWERS
 
+    @property
+    def counts(self) -> bool:
+        """Whether it takes a place in the window."""
+        return self.is_command and self.envelope.kind not in URGENT
+
 
 @dataclasses.dataclass(slots=True)
 class Peer:
@@ -47,6 +57,25 @@ class Peer:
     address: Any = None
     under_way: dict[str, Said] = dataclasses.field(default_factory=dict)
     waiting: collections.deque[Said] = dataclasses.field(default_factory=collections.deque)
+
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the window is used up."""
+        return sum(said.counts for said in self.under_way.values()) >= WINDOW
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Caller:
+    """Who waits for the answer to a command of this kind, until when."""
+
+    address: Any
+    kind: str
+    deadline: int | None
+
+    def waits(self, now: int) -> bool:
+        """Whether the answer is still wanted."""
+        return self.deadline is None or self.deadline > now
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,16 +100,25 @@ class Correspondence:
 
     def __init__(self) -> None:
         self._peers: dict[str, Peer] = {}
-        self._callers: dict[str, tuple[Any, str]] = {}
-        self._answers: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
+        self._callers: dict[str, Caller] = {}
+        self._answers: collections.OrderedDict[str, tuple[Caller, dict[str, Any]]] = (
+            collections.OrderedDict()
+        )
 
     # -- outgoing -------------------------------------------------------------------------------
 
     def say(
         self, to: str, envelope: Envelope, *, deadline: int, resend: bool, now: int
     ) -> list[Transmission]:
-        """Take an envelope for a peer; it waits when the peer is unknown or its window is full."""
+        """Take an envelope for a peer; it waits when the peer is unknown or its window is full.
+
+        An event that waits is forgotten at its deadline, like one that is lost on the way.
+        """
         peer = self._peers.setdefault(to, Peer())
+        if peer.address is None:
+            peer.waiting = collections.deque(
+                said for said in peer.waiting if said.is_command or said.deadline > now
+            )
         peer.waiting.append(Said(envelope=envelope, resend=resend, deadline=deadline))
         return self._flush(peer, now)
 
@@ -118,14 +156,17 @@ class Correspondence:
         transmissions: list[Transmission] = []
         unanswered: list[Unanswered] = []
         for peer in self._peers.values():
-            for said in [*peer.under_way.values(), *peer.waiting]:
-                if said.is_command and said.deadline <= now:
-                    unanswered.append(_unanswered(said, "deadline"))
-                    peer.under_way.pop(said.envelope.message_id, None)
-                    if said in peer.waiting:
-                        peer.waiting.remove(said)
-                elif said.sent_at is not None and said.resend and said.sent_at + RESEND_MS <= now:
-                    transmissions.append(self._transmit(peer, said, now))
+            for said in _expired(peer.waiting, now):
+                peer.waiting = collections.deque(left for left in peer.waiting if left is not said)
+                unanswered.append(_unanswered(said, "deadline"))
+            for said in _expired(peer.under_way.values(), now):
+                del peer.under_way[said.envelope.message_id]
+                unanswered.append(_unanswered(said, "deadline"))
+            transmissions += [
+                self._transmit(peer, said, now)
+                for said in peer.under_way.values()
+                if said.resend and said.sent_at is not None and said.sent_at + RESEND_MS <= now
+            ]
             transmissions += self._flush(peer, now)
         return transmissions, unanswered
 
@@ -145,8 +186,10 @@ class Correspondence:
         kept: collections.deque[Said] = collections.deque()
         while peer.waiting:
             said = peer.waiting.popleft()
-            if said.is_command and len(peer.under_way) >= WINDOW:
+            if said.counts and peer.is_full:
                 kept.append(said)
+                continue
+            if not said.is_command and said.deadline <= now:
                 continue
             if said.is_command:
                 peer.under_way[said.envelope.message_id] = said
@@ -162,31 +205,55 @@ class Correspondence:
 
     # -- incoming -------------------------------------------------------------------------------
 
-    def hear(self, command: Envelope, sender: Any) -> dict[str, Any] | bool:
+    def hear(self, command: Envelope, sender: Any, now: int) -> dict[str, Any] | bool:
         """Take an incoming command: True if it is new, False while it is worked on, else its answer."""
-        answer = self._answers.get(command.message_id)
-        if answer is not None:
-            return answer
+        given = self._answers.get(command.message_id)
+        if given is not None:
+            return given[1]
         new = command.message_id not in self._callers
-        self._callers[command.message_id] = (sender, command.kind)
+        if new:
+            self._callers = {
+                command_id: caller
+                for command_id, caller in self._callers.items()
+                if caller.waits(now)
+            }
+        # A caller that was replaced and asks again under the same id is answered where it lives now.
+        self._callers[command.message_id] = Caller(sender, command.kind, command.deadline)
         return new
 
-    def answer(self, command_id: str, body: Any, message_id: str) -> Transmission | None:
+    def check_answer(self, command_id: str, body: Any) -> None:
+        """Raise for a body that cannot answer this command; an unknown command takes any."""
+        dump_body(body)
+        caller = self._callers.get(command_id)
+        if caller is not None and body.KIND not in ANSWERS[caller.kind]:
+            raise ValueError(f"{body.KIND} is no answer to {caller.kind}")
+
+    def answer(
+        self, command_id: str, body: Any, message_id: str, now: int
+    ) -> Transmission | None:
         """Answer a command once; None when it is unknown or answered already."""
-        caller = self._callers.pop(command_id, None)
+        caller = self._callers.get(command_id)
         if caller is None:
             return None
-        address, command_kind = caller
-        allowed: Iterable[str] = ANSWERS[command_kind]
-        if body.KIND not in allowed:
-            raise ValueError(f"{body.KIND} is no answer to {command_kind}")
+        self.check_answer(command_id, body)
         plain = Envelope(
             body=body, message_id=message_id, key="*", in_reply_to=command_id
         ).dump()
-        self._answers[command_id] = plain
-        if len(self._answers) > REMEMBERED_ANSWERS:
+        del self._callers[command_id]
+        self._answers[command_id] = caller, plain
+        self._forget_answers(now)
+        return Transmission(address=caller.address, plain=plain)
+
+    def _forget_answers(self, now: int) -> None:
+        while self._answers:
+            caller, _ = next(iter(self._answers.values()))
+            if len(self._answers) <= REMEMBERED_ANSWERS and caller.waits(now):
+                return
             self._answers.popitem(last=False)
-        return Transmission(address=address, plain=plain)
+
+
+def _expired(said: Iterable[Said], now: int) -> list[Said]:
+    return [one for one in said if one.is_command and one.deadline <= now]
 
 
 def _unanswered(said: Said, reason: str) -> Unanswered:
