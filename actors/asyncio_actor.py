@@ -3,15 +3,19 @@
 The plan's `Perform` effects run as coroutines of the actor's I/O object; a finished one comes back as
 `on_performed_<operation>(operation_id, value, now)`, an event of the I/O object as
 `on_<name>(value, now)`. A subclass may define `read_performed_<operation>(value)` or `read_<name>(value)`
-to fetch rows for the decision, exactly as for messages.
+to fetch rows for the decision, exactly as for messages. What comes back without a value needs no handler.
+
+An I/O object that cannot open fails the actor; until it is open, operations wait.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors.base import PlanActor
-from actors.loop_thread import Io, LoopThread
+from actors.event_log import log_event
+from actors.loop_thread import OPEN, Io, LoopThread, PerformFailed
 from actors.plans.effects import Perform
 
 
@@ -44,17 +48,23 @@ class AsyncioActor(PlanActor):
 
     def watched(self) -> list[int]:
         """The loop's announcements."""
-        return [self.loop.fileno] if self.loop is not None else []
+        return [self.loop.fileno] if self.loop is not None and not self.loop.is_closed else []
 
     def ready(self, filenos: list[int]) -> None:
         """Take what happened on the loop, each occurrence a step of its own."""
         for occurrence in self.loop.drain():
-            with self._guard(occurrence.name):
-                if occurrence.operation_id is None:
-                    self._step(occurrence.name, occurrence.value)
-                else:
-                    name = f"performed_{occurrence.name}"
-                    self._step(name, occurrence.value, occurrence.operation_id)
+            if occurrence.operation_id is not None:
+                name = f"performed_{occurrence.name}"
+                happened = functools.partial(
+                    self._happened, name, occurrence.value, occurrence.operation_id
+                )
+            else:
+                name = occurrence.name
+                happened = functools.partial(self._happened, name, occurrence.value)
+            if name != OPEN:
+                self._event(name, happened)
+            elif isinstance(occurrence.value, PerformFailed):
+                self.fail(occurrence.value.text)
 
     def perform_beside(self, effect: Perform) -> None:
         """Start the work on the loop."""
@@ -64,8 +74,10 @@ class AsyncioActor(PlanActor):
         """The loop is parked while this process forks."""
         return self.loop.parked() if self.loop is not None else contextlib.nullcontext()
 
-    def _step(self, name: str, value: Any, *operation_id: str) -> None:
-        if name == "open" or not hasattr(self.plan, f"on_{name}"):
+    def _happened(self, name: str, value: Any, *operation_id: str) -> None:
+        if not hasattr(self.plan, f"on_{name}"):
+            if value is not None:
+                log_event("actor.unhandled", "WARNING", actor=self.key, kind=name)
             return
         read = getattr(self, f"read_{name}", None)
         facts = (read(value),) if read is not None else ()

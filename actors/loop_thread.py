@@ -9,14 +9,17 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
+import functools
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
 from actors.event_log import log_event
 
 CLOSE_DEADLINE_S = 1.0
+OPEN = "open"
+"""The name of the occurrence that says that the I/O object opened, or why it did not."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class LoopThread:
         self._mailbox_end.setblocking(False)
         self._loop_end.setblocking(False)
         self._loop = asyncio.new_event_loop()
+        self._opened = asyncio.Event()
+        self._refusal: PerformFailed | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
 
@@ -63,16 +68,21 @@ class LoopThread:
         """Readable when `drain` has something."""
         return self._mailbox_end.fileno()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing will happen any more."""
+        return self._mailbox_end.fileno() < 0
+
     def start(self) -> None:
         """Start the thread; the I/O object opens on the loop."""
         self._thread.start()
-        self._loop.call_soon_threadsafe(self._spawn, self._io.open(), "open", None)
+        self._loop.call_soon_threadsafe(self._spawn, self._open())
 
     def submit(self, operation: str, operation_id: str, arguments: Mapping[str, Any]) -> None:
-        """From the mailbox: start `perform_<operation>(**arguments)` on the loop."""
-        work = getattr(self._io, f"perform_{operation}")
+        """From the mailbox: start `perform_<operation>(**arguments)` on the loop, once it is open."""
+        work = functools.partial(getattr(self._io, f"perform_{operation}"), **arguments)
         self._loop.call_soon_threadsafe(
-            lambda: self._spawn(work(**arguments), operation, operation_id)
+            lambda: self._spawn(self._perform(work, operation, operation_id))
         )
 
     def emit(self, name: str, value: Any) -> None:
@@ -84,14 +94,15 @@ class LoopThread:
         with contextlib.suppress(BlockingIOError):
             while self._mailbox_end.recv(4096):
                 pass
-        drained = []
-        while self._occurrences:
-            drained.append(self._occurrences.popleft())
-        return drained
+        # Only as many as there are now: a busy loop must not keep the mailbox from its messages.
+        return [self._occurrences.popleft() for _ in range(len(self._occurrences))]
 
     @contextlib.contextmanager
     def parked(self) -> Iterator[None]:
         """Hold the loop between two callbacks while this process forks."""
+        if not self._thread.is_alive():
+            yield
+            return
         at_rest, go_on = threading.Event(), threading.Event()
 
         def park() -> None:
@@ -106,30 +117,57 @@ class LoopThread:
             go_on.set()
 
     def close(self) -> None:
-        """From the mailbox: close the I/O object and end the thread, within a second."""
-        closing = asyncio.run_coroutine_threadsafe(self._io.close(), self._loop)
-        with contextlib.suppress(Exception):
-            closing.result(CLOSE_DEADLINE_S)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CLOSE_DEADLINE_S)
+        """From the mailbox: close the I/O object and end the thread, within two seconds."""
+        if self._thread.is_alive():
+            closing = asyncio.run_coroutine_threadsafe(self._io.close(), self._loop)
+            try:
+                closing.result(CLOSE_DEADLINE_S)
+            except Exception as failure:
+                log_event("actor.io_unclosed", "WARNING", failure=type(failure).__name__)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(CLOSE_DEADLINE_S)
+        if not self._thread.is_alive():
+            self._mailbox_end.close()
+            self._loop_end.close()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        if left:
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
 
-    def _spawn(self, work: Any, operation: str, operation_id: str | None) -> None:
-        task = self._loop.create_task(self._finish(work, operation, operation_id))
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _finish(self, work: Any, operation: str, operation_id: str | None) -> None:
-        value: Any
-        try:
-            value = await work
-        except Exception as failure:
-            log_event("actor.io_failed", "ERROR", exception=True, operation=operation)
-            value = PerformFailed(text=f"{type(failure).__name__} in {operation}")
+    async def _open(self) -> None:
+        value = await self._value_of(self._io.open, OPEN)
+        if isinstance(value, PerformFailed):
+            self._refusal = value
+        self._opened.set()
+        self._put(Occurrence(name=OPEN, operation_id=None, value=value))
+
+    async def _perform(
+        self, work: Callable[[], Coroutine[Any, Any, Any]], operation: str, operation_id: str
+    ) -> None:
+        await self._opened.wait()
+        value = self._refusal or await self._value_of(work, operation)
         self._put(Occurrence(name=operation, operation_id=operation_id, value=value))
+
+    async def _value_of(self, work: Callable[[], Coroutine[Any, Any, Any]], what: str) -> Any:
+        try:
+            return await work()
+        except asyncio.CancelledError:
+            # Nobody cancels our tasks but `close`; otherwise something inside was cancelled.
+            return PerformFailed(text=f"{what} was cancelled")
+        except Exception as failure:
+            log_event("actor.io_failed", "ERROR", exception=True, operation=what)
+            return PerformFailed(text=f"{type(failure).__name__} in {what}")
 
     def _put(self, occurrence: Occurrence) -> None:
         self._occurrences.append(occurrence)
