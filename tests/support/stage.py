@@ -1,0 +1,486 @@
+"""A deterministic stage: real actors without Thespian's processes, one thread, one clock.
+
+It stands in for what an actor knows of Thespian, its `_myRef` (`address`, `actor_send`, `createActor`,
+`wakeupAfter`, `_child_procs`), and promises: messages are pickled on the way, so nothing is shared;
+they arrive in the order in which they were sent, until a fault rule of the test says otherwise; wakeups
+arrive when the test moves the clock; an actor that dies takes the messages under way to it along, and
+its parent hears of it.
+
+A test that ends must have seen everything: a handler that raised, an unknown kind, a dead letter, a
+handler that blocked, or a fault rule that never fired fails it, unless it was expected.
+"""
+
+import dataclasses
+import heapq
+import importlib
+import itertools
+import os
+import pickle
+import signal
+import time
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from thespian.actors import (
+    ActorExitRequest,
+    ChildActorExited,
+    WakeupMessage,
+    WatchMessage,
+)
+
+from messages.actor import ConfigureChild
+from messages.envelope import Envelope
+from tests.support.fault_rules import Fault, FaultRules, Rule
+from tests.support.loop_script import LoopScript
+from tests.support.manual_clock import ManualClock
+from tests.support.peer import Peer, Script
+from tests.support.stage_log import StageLog
+
+SLOW_HANDLER_MS = 50
+LONGEST_PLAY = 20_000
+"""More deliveries than this without an end are two actors talking in circles."""
+FIRST_PID = 1 << 30
+"""Beyond every pid of a real machine, so that no signal can reach a stranger."""
+
+
+class KilledHere(BaseException):
+    """An actor was killed in the middle of its handler; no `except Exception` may survive that."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StageAddress:
+    """Like Thespian's: comparable, not hashable."""
+
+    number: int
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclasses.dataclass
+class Flight:
+    """A message under way."""
+
+    sender: StageAddress
+    target: StageAddress
+    pickled: bytes
+    kind: str
+
+
+class Part:
+    """One actor on the stage, and the `_myRef` of its instance."""
+
+    def __init__(self, stage: "Stage", parent: Any, actor_class: type) -> None:
+        self._stage = stage
+        self._child_procs: list[Any] = []
+        self.parent = parent
+        self.address = StageAddress(next(stage.numbers))
+        self.pid = FIRST_PID + self.address.number
+        self.alive = True
+        self.killed = False
+        self.loop: LoopScript | None = None
+        actor: Any = actor_class()
+        actor._myRef = self
+        actor.clock = stage.clock
+        actor.own_pid = lambda: self.pid
+        actor.signal_process = stage.signal_process
+        actor.take_name = lambda: None
+        if hasattr(actor, "loop_factory"):
+            actor.loop_factory = self._make_loop
+        self.actor = actor
+
+    @property
+    def key(self) -> str:
+        """The actor's own idea of who it is."""
+        return self.actor.key
+
+    @property
+    def plan(self) -> Any:
+        """The plan as it is now."""
+        return self.actor.plan
+
+    def _make_loop(self, io: Any) -> LoopScript:
+        self.loop = LoopScript(io, lambda: self._stage.announce(self))
+        for operation, value in self._stage.operations.items():
+            self.loop.script(operation, value)
+        return self.loop
+
+    # -- what Thespian offers an actor ----------------------------------------------------------
+
+    def actor_send(self, target: Any, message: Any) -> None:
+        """Send."""
+        self._stage.send(self.address, target, message)
+
+    def createActor(self, actor_class: Any, *_: Any) -> StageAddress:  # noqa: N802
+        """Create a child, or the peer that the test cast for its class."""
+        child = self._stage.create(actor_class, parent=self)
+        process = types.SimpleNamespace(pid=child.pid)
+        self._child_procs.append(types.SimpleNamespace(childProc=process))
+        return child.address
+
+    def wakeupAfter(self, period: Any, payload: Any) -> None:  # noqa: N802
+        """Wake the actor when the clock has moved so far."""
+        message = WakeupMessage(period, payload)
+        due = self._stage.clock.boot + round(period.total_seconds() * 1000)
+        self._stage.send_at(due, self.address, self.address, message)
+
+
+@dataclasses.dataclass
+class Role:
+    """Whoever is created for one class, played by the test: one peer for each life."""
+
+    script: Mapping[str, Script]
+    peers: list[Peer] = dataclasses.field(default_factory=list)
+
+    @property
+    def peer(self) -> Peer:
+        """The one that lives now, or lived last."""
+        return self.peers[-1]
+
+    def of(self, key: str) -> Peer:
+        """The last one that was configured with this key."""
+        return [peer for peer in self.peers if peer.key == key][-1]
+
+
+class Stage:
+    """One play. Use it as a context: at the end it complains about what nobody expected."""
+
+    def __init__(self, clock: ManualClock | None = None) -> None:
+        self.clock = clock or ManualClock()
+        self.log = StageLog()
+        self.numbers = itertools.count(1)
+        self.operations: dict[str, Any] = {}
+        self.rules = FaultRules()
+        self.vanished: list[str] = []
+        self._players: dict[int, Part | Peer] = {}
+        self._cast: dict[str, Role] = {}
+        self._under_way: list[Flight] = []
+        self._held: list[Flight] = []
+        self._later: list[tuple[int, int, Flight]] = []
+        self._order = itertools.count()
+        self._playing: Part | None = None
+        self.director = self.peer("director")
+
+    def __enter__(self) -> "Stage":
+        self.log.open()
+        return self
+
+    def __exit__(self, kind: Any, failure: Any, trace: Any) -> None:
+        self.log.close()
+        for player in self._players.values():
+            if isinstance(player, Part):
+                _put_away(player)
+        if kind is None:
+            complaints = self.log.complaints()
+            complaints += [f"never fired: {rule}" for rule in self.rules.idle()]
+            assert not complaints, "\n".join(complaints)
+
+    # -- casting --------------------------------------------------------------------------------
+
+    def start(
+        self,
+        actor_class: type,
+        key: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        incarnation: int = 1,
+        peers: tuple[Peer, ...] = (),
+        operations: Mapping[str, Any] | None = None,
+        io: Any = None,
+    ) -> Part:
+        """Create a real actor, configure it and let it know these peers."""
+        part = self.create(actor_class, parent=self.director)
+        self.operations = dict(operations or {})
+        if io is not None:
+            part.actor.make_io = lambda settings: io
+        first = ConfigureChild(key=key, incarnation=incarnation, settings=dict(settings or {}))
+        self.director.tell(part, first, key=key, incarnation=incarnation)
+        self.run()
+        if peers:
+            self.introduce(part, *peers)
+        return part
+
+    def create(self, actor_class: Any, parent: Any = None) -> Part | Peer:
+        """Create an actor and say nothing to it yet."""
+        if isinstance(actor_class, str):
+            role = self._cast.get(actor_class)
+            if role is not None:
+                player = self.peer("?", role.script)
+                player.parent = parent
+                role.peers.append(player)
+                return player
+            module, _, name = actor_class.rpartition(".")
+            actor_class = getattr(importlib.import_module(module), name)
+        self.log.hook()
+        part = Part(self, parent, actor_class)
+        self._players[part.address.number] = part
+        return part
+
+    def peer(self, key: str, script: Mapping[str, Script] | None = None) -> Peer:
+        """A peer that the test plays."""
+        player = Peer(self, key, dict(script or {}))
+        self._give_address(player)
+        return player
+
+    def cast(self, class_name: str, script: Mapping[str, Script] | None = None) -> Role:
+        """Whenever an actor creates a child of this class, let the test play it."""
+        role = Role(dict(script or {}))
+        self._cast[class_name] = role
+        return role
+
+    def introduce(self, part: Part, *peers: Any) -> None:
+        """Tell an actor where these peers live."""
+        known = {
+            player.key: {"incarnation": _incarnation(player), "address": player.address}
+            for player in peers
+        }
+        # Built by hand: PeersIntroduced is the one message that carries addresses.
+        self.send(
+            self.director.address,
+            part.address,
+            {
+                "kind": "PeersIntroduced",
+                "version": 1,
+                "message_id": f"introduced!{next(self.numbers)}",
+                "in_reply_to": None,
+                "to": {"key": part.key, "incarnation": 0},
+                "deadline": None,
+                "body": {"peers": known},
+            },
+        )
+        self.run()
+
+    def replace(self, peer: Peer) -> None:
+        """The peer was killed and lives again at another address, as the next incarnation."""
+        self._players.pop(peer.address.number)
+        peer.incarnation += 1
+        self._give_address(peer)
+
+    def _give_address(self, peer: Peer) -> None:
+        peer.address = StageAddress(next(self.numbers))
+        peer.pid = FIRST_PID + peer.address.number
+        self._players[peer.address.number] = peer
+
+    # -- playing --------------------------------------------------------------------------------
+
+    def ask(self, part: Part, body: Any, **more: Any) -> Envelope | None:
+        """The director asks; the answer, None when there is none (yet)."""
+        command_id = self.director.tell(part, body, **more)
+        self.run()
+        return self.director.answers.get(command_id)
+
+    def run(self) -> None:
+        """Deliver until nothing is under way."""
+        for _ in range(LONGEST_PLAY):
+            if not self.deliver_one():
+                return
+        raise AssertionError(f"after {LONGEST_PLAY} deliveries there is no end")
+
+    def deliver_one(self) -> bool:
+        """Deliver the next message; False when there is none."""
+        if not self._under_way:
+            self._under_way, self._held = self._held, []
+        if not self._under_way:
+            return False
+        flight = self._under_way.pop(0)
+        player = self._players.get(flight.target.number)
+        if player is not None and self.rules.firing(
+            flight.kind, player.key, Fault.KILL_RECEIVER
+        ):
+            self.kill(player)
+        self._deliver(flight)
+        return True
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass; what becomes due on the way is delivered at its instant."""
+        self.run()
+        end = self.clock.boot + milliseconds
+        while self._later and self._later[0][0] <= end:
+            due, _, flight = heapq.heappop(self._later)
+            self.clock.move(max(0, due - self.clock.boot))
+            self._under_way.append(flight)
+            self.run()
+        self.clock.move(end - self.clock.boot)
+
+    def kill(self, player: Part | Peer) -> None:
+        """SIGKILL: no handler runs, the messages under way to it vanish, the parent hears of it."""
+        self._end(player, killed=True)
+        if player is self._playing:
+            raise KilledHere()
+
+    def signal_process(self, pid: int, number: int) -> None:
+        """What an actor does to its children."""
+        assert number == signal.SIGKILL
+        for player in list(self._players.values()):
+            if player.pid == pid:
+                self.kill(player)
+
+    # -- faults ---------------------------------------------------------------------------------
+
+    def drop(self, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Lose a message."""
+        return self.rules.add(Rule(Fault.DROP, kind, to, **more))
+
+    def duplicate(self, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Deliver a message twice."""
+        return self.rules.add(Rule(Fault.DUPLICATE, kind, to, **more))
+
+    def delay(self, delay_ms: int, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Deliver a message later."""
+        return self.rules.add(Rule(Fault.DELAY, kind, to, delay_ms=delay_ms, **more))
+
+    def reorder(self, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Let the next message to the same receiver overtake it."""
+        return self.rules.add(Rule(Fault.REORDER, kind, to, **more))
+
+    def kill_sender(self, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Kill whoever is about to send it."""
+        return self.rules.add(Rule(Fault.KILL_SENDER, kind, to, **more))
+
+    def kill_receiver(self, kind: str | None = None, to: str | None = None, **more: Any) -> Rule:
+        """Kill whoever is about to hear it."""
+        return self.rules.add(Rule(Fault.KILL_RECEIVER, kind, to, **more))
+
+    # -- under way ------------------------------------------------------------------------------
+
+    def send(self, sender: StageAddress, target: Any, message: Any) -> None:
+        """Put a message on its way, as the rules will have it."""
+        kind = _kind(message)
+        receiver = self._players.get(target.number)
+        to = receiver.key if receiver is not None else "?"
+        if self.rules.firing(kind, to, Fault.KILL_SENDER):
+            self.kill(self._players[sender.number])
+            return
+        flight = Flight(sender, target, pickle.dumps(message), kind)
+        rule = self.rules.firing(
+            kind, to, Fault.DROP, Fault.DUPLICATE, Fault.DELAY, Fault.REORDER
+        )
+        if rule is None:
+            self._under_way.append(flight)
+            self._release_held(target)
+        elif rule.fault is Fault.DUPLICATE:
+            self._under_way += [flight, flight]
+        elif rule.fault is Fault.DELAY:
+            self._push(self.clock.boot + rule.delay_ms, flight)
+        elif rule.fault is Fault.REORDER:
+            self._held.append(flight)
+        else:
+            self.vanished.append(kind)
+
+    def send_at(
+        self, due: int, sender: StageAddress, target: StageAddress, message: Any
+    ) -> None:
+        """Put a message on its way when the clock says so."""
+        self._push(due, Flight(sender, target, pickle.dumps(message), _kind(message)))
+
+    def announce(self, part: Part) -> None:
+        """Something waits on the loop of this actor."""
+        ready = WatchMessage([LoopScript.fileno])
+        flight = Flight(part.address, part.address, pickle.dumps(ready), "WatchMessage")
+        self._under_way.append(flight)
+
+    def _push(self, due: int, flight: Flight) -> None:
+        heapq.heappush(self._later, (due, next(self._order), flight))
+
+    def _release_held(self, target: StageAddress) -> None:
+        released = [flight for flight in self._held if flight.target == target]
+        self._held = [flight for flight in self._held if flight.target != target]
+        self._under_way += released
+
+    def _deliver(self, flight: Flight) -> None:
+        player = self._players.get(flight.target.number)
+        if isinstance(player, Peer):
+            player.receive(pickle.loads(flight.pickled), flight.sender)
+        elif player is not None and player.alive:
+            self._play(player, pickle.loads(flight.pickled), flight)
+        elif player is None or player.killed or flight.kind in ("WakeupMessage", "WatchMessage"):
+            self.vanished.append(flight.kind)
+        else:
+            self.log.write(
+                "stage.dead_letter", "ERROR", False, {"kind": flight.kind, "to": player.key}
+            )
+
+    def _play(self, part: Part, message: Any, flight: Flight) -> None:
+        self._playing = part
+        watch = _StopWatch()
+        try:
+            part.actor.receiveMessage(message, flight.sender)
+        except KilledHere:
+            pass
+        finally:
+            self._playing = None
+        # Stores are opened while a child is configured; nobody waits for its answers yet.
+        if flight.kind != "ConfigureChild" and watch.blocked():
+            self._slow(part, flight.kind, watch.elapsed_ms())
+        if isinstance(message, ActorExitRequest) and part.alive:
+            self._end(part, killed=False)
+
+    def _slow(self, part: Part, kind: str, milliseconds: int) -> None:
+        action = "stage.slow_handler"
+        if os.environ.get("STAGE_SLOW_HANDLERS") == "warn":
+            action += "_seen"
+        self.log.write(action, "ERROR", False, {"to": part.key, "kind": kind, "ms": milliseconds})
+
+    def _end(self, player: Part | Peer, killed: bool) -> None:
+        if isinstance(player, Part):
+            if not player.alive:
+                return
+            player.alive, player.killed = False, killed
+            # The kernel ends children with their parent, and Thespian asks them to exit.
+            for child in list(self._players.values()):
+                if getattr(child, "parent", None) is player:
+                    self._end(child, killed)
+            _put_away(player)
+        else:
+            self._players.pop(player.address.number, None)
+        parent = getattr(player, "parent", None)
+        if parent is not None:
+            self.send(player.address, parent.address, ChildActorExited(player.address))
+
+
+class _StopWatch:
+    """How long a handler took, without the time in which this thread was merely not scheduled."""
+
+    def __init__(self) -> None:
+        self._started, self._worked, self._waits = time.perf_counter(), time.thread_time(), _waits()
+
+    def elapsed_ms(self) -> int:
+        """By the clock on the wall."""
+        return round((time.perf_counter() - self._started) * 1000)
+
+    def blocked(self) -> bool:
+        """Whether it computed or waited for too long."""
+        if self.elapsed_ms() <= SLOW_HANDLER_MS:
+            return False
+        worked_ms = (time.thread_time() - self._worked) * 1000
+        return worked_ms > SLOW_HANDLER_MS or _waits() > self._waits
+
+
+def _waits() -> int:
+    # How often this thread gave the processor away by itself, to sleep or to wait for a device.
+    try:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+    except (ImportError, AttributeError):  # macOS: every long handler counts as blocked
+        return time.perf_counter_ns()
+
+
+def _kind(message: Any) -> str:
+    if isinstance(message, dict):
+        return str(message.get("kind"))
+    return type(message).__name__
+
+
+def _incarnation(player: Part | Peer) -> int:
+    return player.actor.incarnation if isinstance(player, Part) else player.incarnation
+
+
+def _put_away(part: Part) -> None:
+    """Free what a process would have freed by ending."""
+    if part.loop is not None and not part.loop.is_closed:
+        part.loop.close()
+    for store in part.actor.stores.values():
+        database = getattr(store, "database", None)
+        if hasattr(database, "close"):
+            database.close()
