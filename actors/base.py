@@ -33,7 +33,7 @@ from thespian.actors import (
 )
 
 from actors.clock import system_now
-from actors.correspondence import Correspondence, Transmission, Unanswered
+from actors.correspondence import RESEND_MS, Correspondence, Transmission, Unanswered
 from actors.event_log import log_event
 from actors.household import Household, Peer
 from actors.orphans import name_process
@@ -68,6 +68,7 @@ from messages.kind import MessageInvalid, dump_body
 from messages.leader import EpochLost
 from stores.errors import Deposed, StoreError
 
+NEVER = 2**63
 RETRY_TICK_MS = 1_000
 """How often unanswered commands are looked at, while there are any, and failed events tried again."""
 EVENT_TRIES = 4
@@ -105,7 +106,7 @@ class PlanActor(Actor):
         self._household = Household(self)
         self._wake_generation: dict[str, int] = {}
         self._ids = 0
-        self._retrying = False
+        self._letters_due = NEVER
         self._failed_events: list[tuple[str, Callable[[], None], int]] = []
         self._failed = False
 
@@ -296,8 +297,9 @@ class PlanActor(Actor):
 
     def _look_after_letters(self) -> None:
         transmissions, unanswered = self._letters.due(self.clock().boot)
-        self._retrying = self._letters.is_waiting
-        if self._retrying:
+        self._letters_due = NEVER
+        if self._letters.is_waiting:
+            self._letters_due = self.clock().boot + RETRY_TICK_MS
             self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
         self._transmit(transmissions)
         self._give_up(unanswered)
@@ -440,9 +442,11 @@ class PlanActor(Actor):
                 effect.to, envelope, deadline=deadline, resend=effect.resend, now=now
             )
         )
-        if envelope.kind in ANSWERS and not self._retrying:
-            self._retrying = True
-            self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
+        soonest = min(effect.deadline_ms, RESEND_MS)
+        if envelope.kind in ANSWERS and now + soonest < self._letters_due:
+            # Not earlier than anything can be due: most commands are answered long before.
+            self._letters_due = now + soonest
+            self._wake_after(_CORRESPONDENCE, soonest)
 
     def _reply(self, command_id: str, body: Any) -> None:
         transmission = self._letters.answer(command_id, body, self.new_id(), self.clock().boot)

@@ -23,6 +23,8 @@ KEEP_DONE_MS = 7 * 24 * 3_600_000
 KEEP_NEWEST = 5_000
 """Settled updates tell whose a message was, so the newest are kept however old they are."""
 FORGET_EVERY = 500
+PUMPING = frozenset({"on_configured", "on_admit_updates", "on_wakeup_retry"})
+"""Steps that are looked after even if they left the plan as it was."""
 
 
 class Inbox(PlanActor):
@@ -84,12 +86,19 @@ class Inbox(PlanActor):
             stored=frozenset(self.stores["ingress"].by_ids(ids)),
         )
 
+    def read_wakeup_look_again(self) -> bool:
+        """Whether anything waits for a process that is not reachable, or for a choice."""
+        waiting = self.stores["ingress"].waiting()
+        missed = any(one.binding_key not in self.plan.reachable for one in waiting)
+        return missed or not self.plan.reachable
+
     # -- the pump -------------------------------------------------------------------------------
 
     def step(self, handler: str, *arguments: Any) -> None:
-        """Every step is followed by a look at what can go out now."""
+        """A step that changed anything is followed by a look at what can go out now."""
+        before = self.plan
         super().step(handler, *arguments)
-        if not self._pumping:
+        if not self._pumping and (self.plan is not before or handler in PUMPING):
             self._pumping = True
             try:
                 self._pump()

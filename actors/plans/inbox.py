@@ -165,6 +165,8 @@ class InboxPlan:
             for follower in envelope.body.followers
             if follower["connected"]
         }
+        if reachable == self.reachable:
+            return self, ()
         return dataclasses.replace(self, reachable=reachable), ()
 
     def on_follower_registered(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
@@ -183,11 +185,14 @@ class InboxPlan:
         reachable = {k: v for k, v in self.reachable.items() if k != binding_key}
         return dataclasses.replace(self, reachable=reachable)
 
-    def on_wakeup_look_again(self, now: Now) -> tuple["InboxPlan", Effects]:
-        """Now and then compare with the registry: a report may have been lost with an actor."""
+    def on_wakeup_look_again(self, missed: bool, now: Now) -> tuple["InboxPlan", Effects]:
+        """Compare with the registry while somebody is missed: a report may have been lost with an actor."""
+        again = WakeAfter("look_again", LOOK_AGAIN_MS)
+        if not missed:
+            return self, (again,)
         return self, (
             Send("follower_registry", DescribeFollowers(), deadline_ms=LOOK_AGAIN_MS),
-            WakeAfter("look_again", LOOK_AGAIN_MS),
+            again,
         )
 
     # -- forwarding -----------------------------------------------------------------------------

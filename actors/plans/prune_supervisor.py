@@ -15,6 +15,9 @@ from messages.follower_registry import DescribeFollowers, RetireFollower
 from messages.prune_supervisor import PruningStarted, PruningStopped
 
 TICK_MS = 1_000
+CALM_TICK_MS = 3_000
+"""How often while nobody is suspect: a silent one is noticed long before it counts as stale."""
+SILENT_MS = 3_000
 STALE_AFTER_MS = 15_000
 BURST_TICK_MS = 250
 BURST_MS = 2_000
@@ -97,6 +100,8 @@ class PruneSupervisorPlan:
     observed: Mapping[str, Watched] = dataclasses.field(default_factory=dict)
     seen_at: int = 0
     forgiving_until: int = 0
+    calm: bool = False
+    """Whether everyone had been heard of at the last look."""
 
     # -- start and stop -------------------------------------------------------------------------
 
@@ -120,11 +125,12 @@ class PruneSupervisorPlan:
     # -- when to look ---------------------------------------------------------------------------
 
     def on_wakeup_tick(self, now: Now) -> tuple["PruneSupervisorPlan", Effects]:
-        """Once a second."""
+        """Once a second while anybody is silent or in view, and now and then when all is well."""
         if self.origin is None:
             return self, ()
         plan, effects = self._look()
-        return plan, (*effects, WakeAfter("tick", TICK_MS))
+        calm = self.calm and not self.suspects and not self.observed and not self.retiring
+        return plan, (*effects, WakeAfter("tick", CALM_TICK_MS if calm else TICK_MS))
 
     def on_follower_unreachable(
         self, envelope: Any, now: Now
@@ -165,7 +171,11 @@ class PruneSupervisorPlan:
         slept = now.boot - self.seen_at > SLEPT_MS
         forgiving_until = now.boot + FORGIVING_MS if slept else self.forgiving_until
         plan = dataclasses.replace(
-            self, asked=None, seen_at=now.boot, forgiving_until=forgiving_until
+            self,
+            asked=None,
+            seen_at=now.boot,
+            forgiving_until=forgiving_until,
+            calm=all(watched.heartbeat_age_ms < SILENT_MS for watched in registered),
         )
         effects: list[Any] = []
         for watched in registered:
