@@ -17,44 +17,23 @@ import itertools
 import os
 import pickle
 import signal
-import time
-import types
 from collections.abc import Mapping
 from typing import Any
 
-from thespian.actors import (
-    ActorExitRequest,
-    ChildActorExited,
-    WakeupMessage,
-    WatchMessage,
-)
+from thespian.actors import ActorExitRequest, ChildActorExited, WatchMessage
 
-from messages.actor import ConfigureChild
+from messages.actor import ConfigureChild, PeersIntroduced
 from messages.envelope import Envelope
 from tests.support.fault_rules import Fault, FaultRules, Rule
+from tests.support.handler_watch import HandlerWatch
 from tests.support.loop_script import LoopScript
 from tests.support.manual_clock import ManualClock
 from tests.support.peer import Peer, Script
 from tests.support.stage_log import StageLog
+from tests.support.stage_part import FIRST_PID, KilledHere, Part, StageAddress
 
-SLOW_HANDLER_MS = 50
-LONGEST_PLAY = 20_000
+LONGEST_PLAY = 5_000
 """More deliveries than this without an end are two actors talking in circles."""
-FIRST_PID = 1 << 30
-"""Beyond every pid of a real machine, so that no signal can reach a stranger."""
-
-
-class KilledHere(BaseException):
-    """An actor was killed in the middle of its handler; no `except Exception` may survive that."""
-
-
-@dataclasses.dataclass(frozen=True)
-class StageAddress:
-    """Like Thespian's: comparable, not hashable."""
-
-    number: int
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclasses.dataclass
@@ -65,64 +44,6 @@ class Flight:
     target: StageAddress
     pickled: bytes
     kind: str
-
-
-class Part:
-    """One actor on the stage, and the `_myRef` of its instance."""
-
-    def __init__(self, stage: "Stage", parent: Any, actor_class: type) -> None:
-        self._stage = stage
-        self._child_procs: list[Any] = []
-        self.parent = parent
-        self.address = StageAddress(next(stage.numbers))
-        self.pid = FIRST_PID + self.address.number
-        self.alive = True
-        self.killed = False
-        self.loop: LoopScript | None = None
-        actor: Any = actor_class()
-        actor._myRef = self
-        actor.clock = stage.clock
-        actor.own_pid = lambda: self.pid
-        actor.signal_process = stage.signal_process
-        actor.take_name = lambda: None
-        if hasattr(actor, "loop_factory"):
-            actor.loop_factory = self._make_loop
-        self.actor = actor
-
-    @property
-    def key(self) -> str:
-        """The actor's own idea of who it is."""
-        return self.actor.key
-
-    @property
-    def plan(self) -> Any:
-        """The plan as it is now."""
-        return self.actor.plan
-
-    def _make_loop(self, io: Any) -> LoopScript:
-        self.loop = LoopScript(io, lambda: self._stage.announce(self))
-        for operation, value in self._stage.operations.items():
-            self.loop.script(operation, value)
-        return self.loop
-
-    # -- what Thespian offers an actor ----------------------------------------------------------
-
-    def actor_send(self, target: Any, message: Any) -> None:
-        """Send."""
-        self._stage.send(self.address, target, message)
-
-    def createActor(self, actor_class: Any, *_: Any) -> StageAddress:  # noqa: N802
-        """Create a child, or the peer that the test cast for its class."""
-        child = self._stage.create(actor_class, parent=self)
-        process = types.SimpleNamespace(pid=child.pid)
-        self._child_procs.append(types.SimpleNamespace(childProc=process))
-        return child.address
-
-    def wakeupAfter(self, period: Any, payload: Any) -> None:  # noqa: N802
-        """Wake the actor when the clock has moved so far."""
-        message = WakeupMessage(period, payload)
-        due = self._stage.clock.boot + round(period.total_seconds() * 1000)
-        self._stage.send_at(due, self.address, self.address, message)
 
 
 @dataclasses.dataclass
@@ -169,7 +90,7 @@ class Stage:
         self.log.close()
         for player in self._players.values():
             if isinstance(player, Part):
-                _put_away(player)
+                player.put_away()
         if kind is None:
             complaints = self.log.complaints()
             complaints += [f"never fired: {rule}" for rule in self.rules.idle()]
@@ -234,20 +155,7 @@ class Stage:
             player.key: {"incarnation": _incarnation(player), "address": player.address}
             for player in peers
         }
-        # Built by hand: PeersIntroduced is the one message that carries addresses.
-        self.send(
-            self.director.address,
-            part.address,
-            {
-                "kind": "PeersIntroduced",
-                "version": 1,
-                "message_id": f"introduced!{next(self.numbers)}",
-                "in_reply_to": None,
-                "to": {"key": part.key, "incarnation": 0},
-                "deadline": None,
-                "body": {"peers": known},
-            },
-        )
+        self.director.tell(part, PeersIntroduced(peers=known), deadline_ms=None)
         self.run()
 
     def replace(self, peer: Peer) -> None:
@@ -307,6 +215,15 @@ class Stage:
         self._end(player, killed=True)
         if player is self._playing:
             raise KilledHere()
+
+    def end(self, part: Part) -> None:
+        """Ask an actor to exit, and let it."""
+        self.send(self.director.address, part.address, ActorExitRequest())
+        self.run()
+
+    def player_at(self, address: Any) -> Part | Peer:
+        """Whoever lives, or lived, there."""
+        return self._players[address.number]
 
     def signal_process(self, pid: int, number: int) -> None:
         """What an actor does to its children."""
@@ -402,7 +319,7 @@ class Stage:
 
     def _play(self, part: Part, message: Any, flight: Flight) -> None:
         self._playing = part
-        watch = _StopWatch()
+        watch = HandlerWatch()
         try:
             part.actor.receiveMessage(message, flight.sender)
         except KilledHere:
@@ -430,40 +347,12 @@ class Stage:
             for child in list(self._players.values()):
                 if getattr(child, "parent", None) is player:
                     self._end(child, killed)
-            _put_away(player)
+            player.put_away()
         else:
             self._players.pop(player.address.number, None)
         parent = getattr(player, "parent", None)
         if parent is not None:
             self.send(player.address, parent.address, ChildActorExited(player.address))
-
-
-class _StopWatch:
-    """How long a handler took, without the time in which this thread was merely not scheduled."""
-
-    def __init__(self) -> None:
-        self._started, self._worked, self._waits = time.perf_counter(), time.thread_time(), _waits()
-
-    def elapsed_ms(self) -> int:
-        """By the clock on the wall."""
-        return round((time.perf_counter() - self._started) * 1000)
-
-    def blocked(self) -> bool:
-        """Whether it computed or waited for too long."""
-        if self.elapsed_ms() <= SLOW_HANDLER_MS:
-            return False
-        worked_ms = (time.thread_time() - self._worked) * 1000
-        return worked_ms > SLOW_HANDLER_MS or _waits() > self._waits
-
-
-def _waits() -> int:
-    # How often this thread gave the processor away by itself, to sleep or to wait for a device.
-    try:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-    except (ImportError, AttributeError):  # macOS: every long handler counts as blocked
-        return time.perf_counter_ns()
 
 
 def _kind(message: Any) -> str:
@@ -474,13 +363,3 @@ def _kind(message: Any) -> str:
 
 def _incarnation(player: Part | Peer) -> int:
     return player.actor.incarnation if isinstance(player, Part) else player.incarnation
-
-
-def _put_away(part: Part) -> None:
-    """Free what a process would have freed by ending."""
-    if part.loop is not None and not part.loop.is_closed:
-        part.loop.close()
-    for store in part.actor.stores.values():
-        database = getattr(store, "database", None)
-        if hasattr(database, "close"):
-            database.close()
