@@ -125,7 +125,9 @@ class BusEndpoint:
     async def _serve(self, number: int, pid: int | None, lines: LineReader) -> None:
         while (line := await lines.next()) is not None:
             if isinstance(line, LineTooLong):
-                envelope: Envelope | OtherEnvelope | InvalidEnvelope = InvalidEnvelope(reason=TOO_LONG, byte_length=line.length)
+                envelope: Envelope | OtherEnvelope | InvalidEnvelope = InvalidEnvelope(
+                    reason=TOO_LONG, byte_length=line.length
+                )
             else:
                 envelope = parse_line(line)
             self._emit("request", Arrived(number, pid, envelope))

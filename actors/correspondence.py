@@ -58,7 +58,6 @@ class Peer:
     under_way: dict[str, Said] = dataclasses.field(default_factory=dict)
     waiting: collections.deque[Said] = dataclasses.field(default_factory=collections.deque)
 
-
     @property
     def is_full(self) -> bool:
         """Whether the window is used up."""

@@ -335,4 +335,3 @@ def show(cluster: Cluster) -> None:
     log = cluster.home / "logs" / "switchboard.jsonl"
     if log.exists():
         print(log.read_text()[-6_000:])
-
