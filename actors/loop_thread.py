@@ -127,6 +127,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(CLOSE_DEADLINE_S)
         if not self._thread.is_alive():
+            self._loop.close()
             self._mailbox_end.close()
             self._loop_end.close()
 
@@ -138,7 +139,6 @@ class LoopThread:
             task.cancel()
         if left:
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
