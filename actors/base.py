@@ -74,6 +74,9 @@ RETRY_TICK_MS = 1_000
 EVENT_TRIES = 4
 """So often an event is handed to a step that raises, before the actor fails."""
 
+LONGEST_WAIT = 64
+"""Messages that wait for the configuration; more are refused."""
+
 _CORRESPONDENCE = "_correspondence"
 _FAILED_EVENTS = "_failed_events"
 
@@ -107,6 +110,7 @@ class PlanActor(Actor):
         self._wake_generation: dict[str, int] = {}
         self._ids = 0
         self._letters_due = NEVER
+        self._early: list[tuple[Envelope, Any]] = []
         self._failed_events: list[tuple[str, Callable[[], None], int]] = []
         self._failed = False
 
@@ -177,6 +181,13 @@ class PlanActor(Actor):
             log_event("actor.invalid", "WARNING", actor=self.key, text=str(invalid))
             self._refuse_invalid(plain, sender, str(invalid))
             return
+        if self._comes_early(envelope):
+            # Of a predecessor of this actor, sent again as soon as its address was known.
+            self._early.append((envelope, sender))
+            return
+        self._take(envelope, sender)
+
+    def _take(self, envelope: Envelope, sender: Any) -> None:
         if not self._is_meant(envelope):
             # Ports are reused: this was meant for an actor that lived here before.
             log_event("actor.misdelivered", "WARNING", actor=self.key, meant=envelope.key)
@@ -196,6 +207,11 @@ class PlanActor(Actor):
                 self._receive_command(envelope, sender, carry_out)
             case _:
                 self._event(envelope.kind, functools.partial(self.decide, envelope))
+
+    def _comes_early(self, envelope: Envelope) -> bool:
+        unborn = self.plan is None and self.incarnation == ANY_INCARNATION
+        at_once = isinstance(envelope.body, (ConfigureChild, PeersIntroduced, Ping))
+        return unborn and not at_once and len(self._early) < LONGEST_WAIT
 
     def _is_meant(self, envelope: Envelope) -> bool:
         if envelope.key == "*" or isinstance(envelope.body, ConfigureChild):
@@ -261,6 +277,10 @@ class PlanActor(Actor):
         self.configured()
         done = ChildConfigured(key=self.key, incarnation=self.incarnation, pid=self.own_pid())
         self._reply(envelope.message_id, done)
+        early, self._early = self._early, []
+        for waiting, sender in early:
+            with self._guard(f"early {waiting.kind}"):
+                self._take(waiting, sender)
 
     def _receive_answer(self, envelope: Envelope) -> None:
         said, transmissions = self._letters.settle(envelope.in_reply_to or "", self.clock().boot)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.base import EVENT_TRIES, RETRY_TICK_MS
+from actors.base import EVENT_TRIES, LONGEST_WAIT, RETRY_TICK_MS
 from actors.correspondence import RESEND_MS, WINDOW
 from actors.loop_thread import PerformFailed
 from actors.plans.effects import Notify, Perform, Reply, Send, StartChild, WakeAfter, Write
@@ -161,9 +161,30 @@ def test_a_command_without_a_handler_is_refused(stage):
     assert stage.ask(part, FetchCursor()).body.reason == "invalid"
 
 
-def test_a_command_before_the_configuration_is_refused(stage):
-    part = stage.create(sample_actor({}), stage.director)
-    assert stage.ask(part, FetchCursor(), key="sample").body.reason == "not-configured"
+def test_a_command_before_the_configuration_waits_for_it(stage):
+    part = stage.create(
+        sample_actor(
+            {"on_fetch_cursor": lambda said, now: [Reply(said.message_id, CursorFetched(cursor=1))]}
+        ),
+        stage.director,
+    )
+    early = stage.director.tell(part, FetchCursor(), key="inbox:7", incarnation=2)
+    stray = stage.director.tell(part, FetchCursor(), key="poller")
+    assert stage.ask(part, Ping(), key="sample").kind == "Pong"
+    assert early not in stage.director.answers
+    stage.log.expect("actor.misdelivered", meant="poller")
+    stage.ask(part, ConfigureChild(key="inbox:7", incarnation=2, settings={}), key="inbox:7")
+    assert stage.director.answers[early].body == CursorFetched(cursor=1)
+    assert stray not in stage.director.answers
+
+
+def test_no_more_wait_for_the_configuration_than_fit(stage):
+    part = stage.create(sample_actor({"on_fetch_cursor": lambda said, now: []}), stage.director)
+    asked = [stage.director.tell(part, FetchCursor(), key="sample") for _ in range(LONGEST_WAIT + 1)]
+    stage.run()
+    answered = [command_id for command_id in asked if command_id in stage.director.answers]
+    assert answered == asked[-1:]
+    assert stage.director.answers[asked[-1]].body.reason == "not-configured"
 
 
 def test_a_command_that_does_not_fit_its_schema_is_refused(stage):
