@@ -111,6 +111,8 @@ class PlanActor(Actor):
         self._ids = 0
         self._letters_due = NEVER
         self._early: list[tuple[Envelope, Any]] = []
+        self._stepping = False
+        self._deferred_events: list[tuple[str, Callable[[], None], int]] = []
         self._failed_events: list[tuple[str, Callable[[], None], int]] = []
         self._failed = False
 
@@ -334,6 +336,10 @@ class PlanActor(Actor):
 
     def _event(self, what: str, event: Callable[[], None], tries: int = 1) -> None:
         """Hand over what nobody would repeat; when the step raises it is tried again later."""
+        if self._stepping:
+            # Effects can end what the plan waited for; it hears of that when this step is done.
+            self._deferred_events.append((what, event, tries))
+            return
         with self._guard(what):
             try:
                 event()
@@ -370,9 +376,18 @@ class PlanActor(Actor):
         if decide is None:
             log_event("actor.unhandled", "WARNING", actor=self.key, handler=handler)
             return
-        plan, effects = decide(*arguments, self.clock())
-        self.perform(effects)
-        self.plan = plan
+        if self._stepping:
+            raise RuntimeError(f"{handler} inside another step of {self.key}")
+        self._stepping = True
+        try:
+            plan, effects = decide(*arguments, self.clock())
+            self.perform(effects)
+            self.plan = plan
+        finally:
+            self._stepping = False
+            deferred, self._deferred_events = self._deferred_events, []
+            for event in deferred:
+                self._event(*event)
 
     def describe(self) -> dict[str, Any]:
         """The plan's view of itself, for `status`."""

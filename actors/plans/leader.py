@@ -341,6 +341,9 @@ class LeaderPlan:
 
     def on_unanswered(self, unanswered: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """A step that got no answer: a stop goes on without it, a start fails."""
+        if unanswered.reason == "peer-replaced" and unanswered.command_id.startswith("configure/"):
+            # It died before it was ready; its replacement is being configured, up to its limit.
+            return self, ()
         return self._step_failed(unanswered.command_id, unanswered.reason, now)
 
     def on_command_failed(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:

@@ -590,6 +590,36 @@ def test_an_event_for_a_peer_that_is_not_known_in_time_is_forgotten(stage):
     assert peer.bodies("TopicCreatedSeen") == [topic(2)]
 
 
+def test_what_the_effects_of_a_step_end_is_told_after_that_step(stage):
+    role = stage.cast("actors.some.Child")
+    part = stage.start(
+        sample_actor(
+            {
+                "on_epoch_lost": lambda said, now: [
+                    StartChild("child", 1),
+                    Send("child", ConfigureChild(key="child", incarnation=1, settings={})),
+                    Send("child", FetchCursor(), resend=False),
+                ],
+                "on_child_configured": lambda said, now: [],
+                "on_child_exited": lambda key, now: [StartChild("child", 2)],
+                "on_unanswered": lambda command, now: [],
+            },
+            children={"child": "actors.some.Child"},
+        ),
+        "registry",
+    )
+    stage.director.tell(part, EpochLost(where="x"))
+    stage.run()
+    stage.kill(role.peer)
+    stage.run()
+    assert part.plan.seen == (
+        "on_epoch_lost",
+        "on_child_configured",
+        "on_child_exited",
+        "on_unanswered",
+    )
+
+
 # -- the loop -----------------------------------------------------------------------------------
 
 

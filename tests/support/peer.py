@@ -10,6 +10,10 @@ from messages.actor import ChildConfigured, CommandFailed, PeersIntroduced, Pong
 from messages.envelope import ANY_INCARNATION, Envelope, load_envelope
 
 
+UNBORN = "?"
+"""The key of a child that was not configured yet; what it is told waits, as with a real one."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Reply:
     """Answer with this body, or with what a function makes of the envelope."""
@@ -46,6 +50,7 @@ class Peer:
         self.incarnation = 1
         self.address: Any = None
         self.pid = 0
+        self._early: list[tuple[Any, Any]] = []
         self.told: list[Envelope] = []
         self.answers: dict[str, Envelope] = {}
         self.answer_count: collections.Counter[str] = collections.Counter()
@@ -113,6 +118,9 @@ class Peer:
                 self.exits.append(message.childAddress)
             return
         envelope = load_envelope(message)
+        if self.key == UNBORN and envelope.kind not in ("ConfigureChild", "PeersIntroduced", "Ping"):
+            self._early.append((message, sender))
+            return
         if envelope.in_reply_to is not None:
             self.answers[envelope.in_reply_to] = envelope
             self.answer_count[envelope.in_reply_to] += 1
@@ -129,6 +137,9 @@ class Peer:
             self.answer(envelope.message_id, body)
         elif isinstance(step, Fail):
             self.answer(envelope.message_id, CommandFailed(reason=step.reason, text=step.text))
+        early, self._early = self._early, []
+        for waiting in early:
+            self.receive(*waiting)
 
     def _next_step(self, envelope: Envelope) -> Step:
         steps = self._script.get(envelope.kind)

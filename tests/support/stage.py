@@ -28,7 +28,7 @@ from tests.support.fault_rules import Fault, FaultRules, Rule
 from tests.support.handler_watch import HandlerWatch
 from tests.support.loop_script import LoopScript
 from tests.support.manual_clock import ManualClock
-from tests.support.peer import Peer, Script
+from tests.support.peer import UNBORN, Peer, Script
 from tests.support.stage_log import StageLog
 from tests.support.stage_part import FIRST_PID, KilledHere, Part, StageAddress
 
@@ -126,7 +126,7 @@ class Stage:
         if isinstance(actor_class, str):
             role = self._cast.get(actor_class)
             if role is not None:
-                player = self.peer("?", role.script)
+                player = self.peer(UNBORN, role.script)
                 player.parent = parent
                 role.peers.append(player)
                 return player
