@@ -328,6 +328,7 @@ def _compose(
     from stores.identities import Identities, base_identity
     from stores.lease import Lease, Owner
     from stores.process_birth import ProcessBirth, liveness
+    from stores.updates import token_fingerprint
 
     options, home, bot = chosen.options, chosen.home, chosen.bot
     birth = ProcessBirth.current()
@@ -390,6 +391,7 @@ def _compose(
             "bot_name": bot.name,
             "bot_id": bot.bot_id,
             "bot_directory": str(home.bot_directory(bot.bot_id)),
+            "token_fingerprint": token_fingerprint(bot.token),
             "api_root": api_root,
             "owner_id": bot.owner_id,
             "chat_id": bot.chat_id,

@@ -51,8 +51,8 @@ class Inbox(PlanActor):
         return InboxPlan(epoch=settings["epoch"])
 
     def configured(self) -> None:
-        """Ask who is there."""
-        self.step("on_configured")
+        """Bind the journal to its bot, and ask who is there."""
+        self.step("on_configured", self.settings["bot_id"], self.settings["token_fingerprint"])
 
     # -- rows that decisions need ---------------------------------------------------------------
 

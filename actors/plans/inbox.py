@@ -75,9 +75,17 @@ class InboxPlan:
 
     # -- intake ---------------------------------------------------------------------------------
 
-    def on_configured(self, now: Now) -> tuple["InboxPlan", Effects]:
-        """Ask who is there; the registry reports later arrivals by itself."""
+    def on_configured(
+        self, bot_id: int, token_fingerprint: str, now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        """Bind the offset to its bot; ask who is there, the registry reports later arrivals by itself."""
+        identity = {
+            "bot_id": bot_id,
+            "token_fingerprint": token_fingerprint,
+            "epoch": self.epoch,
+        }
         return self, (
+            Write("ingress", "bind_identity", identity),
             Send("follower_registry", DescribeFollowers(), deadline_ms=60_000),
             WakeAfter("look_again", LOOK_AGAIN_MS),
         )
