@@ -5,7 +5,7 @@ import pytest
 from actors.base import EVENT_TRIES, LONGEST_WAIT, RETRY_TICK_MS
 from actors.correspondence import RESEND_MS, WINDOW
 from actors.loop_thread import PerformFailed
-from actors.plans.effects import Notify, Perform, Reply, Send, StartChild, WakeAfter, Write
+from actors.plans.effects import Introduce, Notify, Perform, Reply, Send, StartChild, WakeAfter, Write
 from messages.actor import (
     CommandFailed,
     ConfigureChild,
@@ -516,6 +516,36 @@ def test_an_older_introduction_that_comes_late_changes_nothing(stage):
     stage.director.tell(part, topic())
     stage.run()
     assert outcomes == [1] and stage.vanished == []
+
+
+def test_children_are_told_where_a_peer_lives_now_and_not_where_it_lived(stage):
+    role = stage.cast("actors.some.Child")
+    part = stage.start(
+        sample_actor(
+            {
+                "on_epoch_lost": lambda said, now: [
+                    StartChild("child", 1),
+                    Send("child", ConfigureChild(key="child", incarnation=1, settings={})),
+                    Introduce(("child",), ("poller",)),
+                ],
+                "on_child_configured": lambda said, now: [],
+            },
+            children={"child": "actors.some.Child"},
+        ),
+        "registry",
+    )
+    stage.director.tell(part, EpochLost(where="x"))
+    stage.run()
+    poller, stranger = stage.peer("poller"), stage.peer("stranger")
+    older = {"poller": {"incarnation": 1, "address": poller.address}}
+    stage.introduce(part, poller)
+    stage.replace(poller)
+    stage.introduce(part, poller)
+    stage.director.tell(part, PeersIntroduced(peers=older))
+    stage.introduce(part, stranger)
+    told = [body.peers.get("poller") for body in role.peer.bodies("PeersIntroduced")]
+    assert [peer and peer["incarnation"] for peer in told] == [None, 1, 2]
+    assert told[-1]["address"] == poller.address
 
 
 def test_at_most_a_window_of_commands_is_under_way_and_pings_pass_it(stage):
