@@ -69,6 +69,7 @@ from messages.leader import EpochLost
 from stores.errors import Deposed, StoreError
 
 NEVER = 2**63
+"""A boot-clock time that does not come."""
 RETRY_TICK_MS = 1_000
 """How often unanswered commands are looked at, while there are any, and failed events tried again."""
 EVENT_TRIES = 4

@@ -32,7 +32,7 @@ from actors.plans.effects import (
 )
 from actors.plans.gathering import Gathering
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
-from messages.actor import ConfigureChild, DescribeActor
+from messages.actor import ConfigureChild, DescribeActor, Ping
 from messages.follower_registry import CloseEndpoint, ListenForOwn, OpenEndpoint
 from messages.leader import InstanceDescribed
 from messages.poller import StartPolling, StopPolling
@@ -343,6 +343,9 @@ class LeaderPlan:
         """A step that got no answer: a stop goes on without it, a start fails."""
         if unanswered.reason == "peer-replaced" and unanswered.command_id.startswith("configure/"):
             # It died before it was ready; its replacement is being configured, up to its limit.
+            return self, ()
+        if isinstance(unanswered.body, Ping):
+            # The patrol counts pings; it kills who leaves too many unanswered.
             return self, ()
         return self._step_failed(unanswered.command_id, unanswered.reason, now)
 

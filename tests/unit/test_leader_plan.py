@@ -1,15 +1,15 @@
 """Start order, stop order, and what each death implies."""
 
-import dataclasses
 from typing import Any
 
 import pytest
 
+from actors.correspondence import Unanswered
 from actors.plans.effects import Effects, Introduce, Now, Perform, Reply, Send, StartChild, Write
 from actors.plans.leader import Beginning, LeaderPlan, Phase
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE
-from messages.actor import ActorDescribed, ChildConfigured, CommandFailed
+from messages.actor import ActorDescribed, ChildConfigured, CommandFailed, DescribeActor, Ping
 from messages.envelope import Envelope
 from messages.follower_registry import (
     EndpointClosed,
@@ -201,10 +201,16 @@ def test_a_description_waits_for_everyone_and_leaves_out_the_silent() -> None:
         told = said(ActorDescribed(state={"n": 1}), in_reply_to=command_id)
         plan, effects = plan.on_actor_described(told, NOW)
         assert effects == ()
-    lost = dataclasses.make_dataclass("Lost", ["command_id", "reason"])(asked[-1], "deadline")
+    lost = Unanswered(asked[-1] or "", DescribeActor(), "deadline")
     plan, effects = plan.on_unanswered(lost, NOW)
     (answer,) = (e for e in effects if isinstance(e, Reply))
     description = answer.body.description
     assert answer.command_id == "ask"
     assert description["telegram_gateway"] == {"n": 1} and "poller" not in description
     assert [actor["name"] for actor in description["actors"]] == ["leader", *KEYS]
+
+
+def test_an_unanswered_ping_is_for_the_patrol_to_judge() -> None:
+    """It is neither a failed step nor an error."""
+    plan = serving()
+    assert plan.on_unanswered(Unanswered("leader#1:4", Ping(), "deadline"), NOW) == (plan, ())
