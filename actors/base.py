@@ -405,6 +405,7 @@ class PlanActor(Actor):
         writes = [effect for effect in ordered if isinstance(effect, Write)]
         if writes:
             self._write(writes)
+            self.written(writes)
         for number, effect in enumerate(ordered[len(writes):], start=len(writes)):
             try:
                 self._perform_one(effect)
@@ -412,6 +413,9 @@ class PlanActor(Actor):
                 if number:
                     raise HalfDone(type(effect).__name__) from failure
                 raise
+
+    def written(self, writes: list[Write]) -> None:
+        """These are durable, and nothing else of their step is done: the place of fault points."""
 
     def _check(self, effect: Any) -> None:
         """Refuse what could not be said before anything of the step is done."""

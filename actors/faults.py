@@ -2,7 +2,9 @@
 
 ``SWITCHBOARD_FAULT=place:what[:milliseconds][*pass][,...]`` is read once, at import. ``what`` is ``kill``
 (SIGKILL oneself), ``stop`` (SIGSTOP), ``fail`` (raise FaultInjected) or ``delay`` (wait that long). Each
-fires once in a process: at the first pass, or at the N-th with ``*N``. Unset, ``fault`` does nothing.
+fires once in a process: at the first pass, or at the N-th with ``*N``. Where ``SWITCHBOARD_FAULT_ONCE`` names a
+directory it fires once among all processes that share it, so that what replaces a victim lives. Unset,
+``fault`` does nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 VARIABLE = "SWITCHBOARD_FAULT"
+ONCE = "SWITCHBOARD_FAULT_ONCE"
 
 PLACES: Mapping[str, str] = {
     "launcher.before-start": "the launcher, told to lead, has forked nothing yet",
@@ -60,7 +63,7 @@ class Fault:
 
     def pass_by(self, place: str) -> None:
         self.passes += 1
-        if self.passes != self.at_pass:
+        if self.passes != self.at_pass or not _is_first(place):
             return
         if self.action == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -90,6 +93,17 @@ def parse(text: str) -> dict[str, list[Fault]]:
         faults.setdefault(place, []).append(
             Fault(action, int(delay or 0), int(number) if star else 1))
     return faults
+
+
+def _is_first(place: str) -> bool:
+    directory = os.environ.get(ONCE)
+    if not directory:
+        return True
+    try:
+        os.close(os.open(os.path.join(directory, place), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True
 
 
 def _pass_by(place: str) -> None:

@@ -12,6 +12,7 @@ from actors.asyncio_actor import AsyncioActor
 from actors.base import HalfDone
 from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint
 from actors.event_log import log_event
+from actors.faults import fault
 from actors.loop_thread import Io
 from actors.plans.api_allowlist import own_message_of
 from actors.plans.bus_request import Asked, BusRequest
@@ -21,6 +22,7 @@ from actors.plans.request_ledger import Heard, RequestLedger
 from actors.supervision import MUTATION, Supervisor
 from actors.tree_stores import open_bus
 from messages.bus import INVALID_REQUEST_ID, Ack, AckError, CallApi, InvalidEnvelope, dump
+from messages.bus_protocol import ProtocolIdentity
 from messages.bus_texts import LEDGER_OVERLOADED, REQUEST_ID_COLLISION, M
 from messages.kind import MessageInvalid
 from stores.errors import Deposed
@@ -140,6 +142,8 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         """Turn envelopes into lines; answers go to everyone who asked the same."""
         match effect.operation:
             case "reply":
+                if isinstance(effect.arguments["ack"].protocol, ProtocolIdentity):
+                    fault("registry.before-ack")
                 self._settle(effect.arguments["asked"], effect.arguments["ack"])
             case "push":
                 connection = effect.arguments["connection"]

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.base import PlanActor
+from actors.faults import fault
 from actors.plans.choosing import choice_of
+from actors.plans.effects import Write
 from actors.plans.inbox import Absent, AdmissionFacts, InboxPlan
 from actors.plans.routing import Known, messages_referred_to
 from actors.tree_stores import open_bus, open_ingress
+from messages.envelope import Envelope
 from messages.inbox import AdmitUpdates
 from stores.bindings import Bindings
 from stores.bus_settings import BusSettings
@@ -92,6 +95,22 @@ class Inbox(PlanActor):
         missed = any(one.binding_key not in self.plan.reachable for one in waiting)
         return missed or not self.plan.reachable
 
+    # -- fault points ---------------------------------------------------------------------------
+
+    def decide(self, envelope: Envelope) -> None:
+        """As with every actor."""
+        match envelope.kind:
+            case "AdmitUpdates":
+                fault("inbox.before-admit")
+            case "UpdateForwarded":
+                fault("inbox.after-receipt")
+        super().decide(envelope)
+
+    def written(self, writes: list[Write]) -> None:
+        """A batch is admitted."""
+        if any(write.method == "admit" for write in writes):
+            fault("inbox.after-admit")
+
     # -- the pump -------------------------------------------------------------------------------
 
     def step(self, handler: str, *arguments: Any) -> None:
@@ -112,6 +131,7 @@ class Inbox(PlanActor):
         if free:
             due = ingress.oldest_due(free, now)
             if due:
+                fault("inbox.before-forward")
                 super().step("on_due", due)
         if self.plan.reachable:
             unasked = ingress.unasked()

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from actors.faults import fault
 from actors.plans.effects import Perform
 from actors.plans.leader import Beginning, LeaderPlan
 from actors.plans.supervision import SupervisionPlan
@@ -69,6 +70,8 @@ class Leader(Supervisor):
         """The first message opens the stores; the rest is as with every actor."""
         if envelope.kind == "ConfigureLeader" and not self.settings:
             self._open(envelope.body.settings)
+        if envelope.kind == "EndpointClosed":
+            fault("leader.before-release")
         super().decide(envelope)
 
     def _open(self, settings: Mapping[str, Any]) -> None:
@@ -80,6 +83,7 @@ class Leader(Supervisor):
             "bus_settings": BusSettings(bus),
         }
         self._channel = tree_channel()
+        fault("leader.after-lease")
 
     # -- rows that decisions need ---------------------------------------------------------------
 
@@ -125,6 +129,8 @@ class Leader(Supervisor):
 
     def perform_beside(self, effect: Perform) -> None:
         """Report to the launcher; the line is short and the socket's buffer takes it."""
+        if effect.operation_id == "serving":
+            fault("leader.before-serving")
         line = json.dumps(dict(effect.arguments), separators=(",", ":")) + "\n"
         if self._channel is not None:
             with contextlib.suppress(OSError):

@@ -18,6 +18,7 @@ from typing import Any
 
 from actors.clock import system_now
 from actors.event_log import log_event
+from actors.faults import fault
 from actors.live_message import LiveMessage, Shown
 from actors.modes import Interrupted, Mode, NotStarted, Prompt
 from actors.outbox import Outbox, Sleep
@@ -270,6 +271,7 @@ class Session:
             reply_to,
             lambda: self._tell("on_silent", delivery_id, SILENT_MINUTES),
         )
+        fault("session.before-run")
         prompt = Prompt(token=delivery_id[-8:], text=text)
         parts: tuple[str, ...] = ()
         reason = ""
@@ -286,6 +288,7 @@ class Session:
         except Exception as failure:
             log_event("session.run_raised", "ERROR", exception=True)
             outcome, reason = RunOutcome.BROKE, type(failure).__name__
+        fault("session.after-run")
         self._shown = live.shown
         ended = RunEnded(
             delivery_id,
@@ -316,6 +319,7 @@ class Session:
                 break
             draft = reply_to = None
             await self._tell("on_part_sent", delivery_id).wait()
+        fault("session.after-answer")
         self._tell("on_performed_deliver", Delivered(delivery_id, outcome, reason))
 
     async def _do_ask(

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.base import PlanActor
+from actors.faults import fault
+from actors.plans.effects import Write
 from actors.plans.target_provisioner import TargetProvisionerPlan
 from actors.plans.thread_book import ThreadBook
 from actors.thread_records import read_book, thread_stores
@@ -38,6 +40,17 @@ class TargetProvisioner(PlanActor):
         except Deposed:
             self._leave_word(arguments, book)
             raise
+
+    def answered(self, envelope: Envelope) -> None:
+        """As with every actor; a thread that was just made is the place of a fault point."""
+        if (envelope.in_reply_to or "").endswith("/create"):
+            fault("provisioner.after-create")
+        super().answered(envelope)
+
+    def written(self, writes: list[Write]) -> None:
+        """A creation is on record, and not begun."""
+        if any(write.method == "begin" for write in writes):
+            fault("provisioner.before-create")
 
     def _leave_word(self, arguments: tuple[Any, ...], book: ThreadBook) -> None:
         """The next leader must know of a thread that Telegram made for this one."""

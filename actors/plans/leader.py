@@ -45,6 +45,8 @@ LEASE_MS = 1_000
 STEP_DEADLINE_MS = 15_000
 STOP_STEP_DEADLINE_MS = 700
 DESCRIBE_DEADLINE_MS = 800
+OWN_THREAD_MS = 3_000
+"""How long the own thread may take before updates are fetched without it."""
 
 
 class Phase(enum.Enum):
@@ -188,7 +190,8 @@ class LeaderPlan:
         plan = dataclasses.replace(self, endpoint=envelope.body.endpoint)
         told = self._report("endpoint", {"path": envelope.body.endpoint})
         if self.phase is Phase.LISTENING:
-            return dataclasses.replace(plan, phase=Phase.OWN_THREAD), (told,)
+            patience = WakeAfter("own_thread", OWN_THREAD_MS)
+            return dataclasses.replace(plan, phase=Phase.OWN_THREAD), (told, patience)
         if self.phase is Phase.SERVING:
             return plan, (told, plan._open())
         return plan, (told,)
@@ -199,6 +202,13 @@ class LeaderPlan:
             return self, ()
         plan = dataclasses.replace(self, phase=Phase.OPENING)
         return plan, (plan._open(),)
+
+    def on_wakeup_own_thread(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Poll without the own thread: Telegram's word of a thread it made may be what is waited for."""
+        if self.phase is not Phase.OWN_THREAD:
+            return self, ()
+        late = Notify("leader.own_thread_late", level="WARNING")
+        return self, (late, Send("poller", StartPolling(), self._life("poll", "poller")))
 
     def _open(self) -> Send:
         incarnation = self.supervision.incarnation("follower_registry")

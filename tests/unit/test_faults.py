@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +77,14 @@ def test_stop_waits_for_somebody_to_continue() -> None:
         assert os.WIFSTOPPED(status)
         process.send_signal(signal.SIGCONT)
         assert process.wait(10) == 9
+
+
+def test_once_among_all_who_share_a_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(faults.ONCE, str(tmp_path))
+    [first] = faults.parse(f"{PLACE}:fail")[PLACE]
+    with pytest.raises(FaultInjected):
+        first.pass_by(PLACE)
+    [replacement] = faults.parse(f"{PLACE}:fail")[PLACE]
+    replacement.pass_by(PLACE)

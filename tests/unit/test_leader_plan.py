@@ -210,6 +210,15 @@ def test_a_description_waits_for_everyone_and_leaves_out_the_silent() -> None:
     assert [actor["name"] for actor in description["actors"]] == ["leader", *KEYS]
 
 
+def test_a_late_own_thread_does_not_keep_updates_waiting() -> None:
+    """The update that settles an ambiguous creation of it comes by polling."""
+    plan, _ = configured()
+    plan, _ = plan.on_cleanups_replayed(said(CleanupsReplayed(pending=0)), NOW)
+    plan, _ = plan.on_registry_listening(said(RegistryListening(endpoint="/s")), NOW)
+    assert commands(plan.on_wakeup_own_thread(NOW)[1]) == ["StartPolling"]
+    assert serving().on_wakeup_own_thread(NOW) == (serving(), ())
+
+
 def test_an_unanswered_ping_is_for_the_patrol_to_judge() -> None:
     """It is neither a failed step nor an error."""
     plan = serving()
