@@ -95,6 +95,8 @@ IDENTITIES = Table(
     Column("instance_id", Text),
     Column("claimed_ms", BigInteger, nullable=False),
     Column("released_ms", BigInteger),
+    Column("farewell_ms", BigInteger),  # NULL: the thread was not told that the process ended
+    Column("away_since_ms", BigInteger),  # NULL: it did not just come back; 0: nobody knows since when
     UniqueConstraint("base_id", "ordinal"),
 )
 

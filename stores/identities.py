@@ -35,6 +35,11 @@ class IdentityRecord:
     owner: Owner | None
     claimed_ms: int
     released_ms: int | None
+    farewell_ms: int | None = None
+    """When the thread was told, by the process itself, that it ends."""
+
+    away_since_ms: int | None = None
+    """Of a process that just came back: when the one before it ended, 0 where nobody knows."""
 
     @property
     def shown_number(self) -> int:
@@ -54,6 +59,8 @@ class IdentityRecord:
             _owner(row),
             row.claimed_ms,
             row.released_ms,
+            row.farewell_ms,
+            row.away_since_ms,
         )
 
 
@@ -84,6 +91,10 @@ class Identities(Store):
         with self.database.glance() as reader:
             return _rows(reader, None)
 
+    def returning(self) -> tuple[IdentityRecord, ...]:
+        """Those whose process just came back and has not been welcomed."""
+        return tuple(one for one in self.all() if one.away_since_ms is not None)
+
     def claim(
         self,
         base_id: str,
@@ -104,6 +115,8 @@ class Identities(Store):
             claimed = _rows(tx, base_id)
             ordinal = _ordinal_for(owner, claimed, liveness)
             binding_key = binding_key_of(base_id, ordinal)
+            before = next((one for one in claimed if one.ordinal == ordinal), None)
+            away_since = _away_since(before, owner)
             facts = {"program": program, "directory": directory, "name": name, "command": command}
             values = {
                 "owner_pid": owner.pid,
@@ -112,19 +125,36 @@ class Identities(Store):
                 "instance_id": owner.instance_id,
                 "claimed_ms": now,
                 "released_ms": None,
+                "farewell_ms": None,
+                "away_since_ms": away_since,
                 "base_id": base_id,
                 "ordinal": ordinal,
             }
             upsert(tx, IDENTITIES, {"binding_key": binding_key}, {**facts, **values})
             return IdentityRecord(
-                binding_key, base_id, ordinal, program, directory, name, command, owner, now, None
+                binding_key,
+                base_id,
+                ordinal,
+                program,
+                directory,
+                name,
+                command,
+                owner,
+                now,
+                released_ms=None,
+                away_since_ms=away_since,
             )
+
+    def record_farewell(self, binding_key: str, instance_id: str, now: int) -> bool:
+        """The thread was told that this process ends. False: the identity is another's by now."""
+        return self._change_own(binding_key, instance_id, {"farewell_ms": now})
+
+    def record_welcome(self, binding_key: str, instance_id: str) -> bool:
+        """The process is back in its thread; that it was away is no news any more."""
+        return self._change_own(binding_key, instance_id, {"away_since_ms": None})
 
     def release(self, binding_key: str, instance_id: str, now: int) -> bool:
         """The process ends in order: its ordinal is free at once. False: it was not its own."""
-        own = and_(
-            IDENTITIES.c.binding_key == binding_key, IDENTITIES.c.instance_id == instance_id
-        )
         nobody = {
             "owner_pid": None,
             "owner_boot_id": None,
@@ -132,8 +162,14 @@ class Identities(Store):
             "instance_id": None,
             "released_ms": now,
         }
+        return self._change_own(binding_key, instance_id, nobody)
+
+    def _change_own(self, binding_key: str, instance_id: str, values: dict[str, Any]) -> bool:
+        own = and_(
+            IDENTITIES.c.binding_key == binding_key, IDENTITIES.c.instance_id == instance_id
+        )
         with self.database.transaction() as tx:
-            return tx.execute(update(IDENTITIES).where(own).values(nobody)).rowcount > 0
+            return tx.execute(update(IDENTITIES).where(own).values(values)).rowcount > 0
 
 
 def _rows(connection: Connection, base_id: str | None) -> tuple[IdentityRecord, ...]:
@@ -159,6 +195,14 @@ def _ordinal_for(
         is not Liveness.DEAD
     }
     return next(ordinal for ordinal in range(len(alive) + 1) if ordinal not in alive)
+
+
+def _away_since(before: IdentityRecord | None, owner: Owner) -> int | None:
+    if before is None:
+        return None
+    if before.owner is None:
+        return before.released_ms or 0
+    return before.away_since_ms if _same_process(before.owner, owner) else 0
 
 
 def _same_process(one: Owner, other: Owner) -> bool:

@@ -101,3 +101,27 @@ def test_a_release_is_its_owners_alone(identities):
     released = identities.get("manual:abc")
     assert (released.owner, released.released_ms) == (None, 200)
     assert identities.claim("abc", BEN, ANN_LIVES, 300).ordinal == 0
+
+
+# -- absences --------------------------------------------------------------------------------------
+
+
+def test_one_that_comes_back_knows_since_when_it_was_away_until_it_is_welcomed(identities):
+    first = identities.claim("base", ANN, ANN_LIVES, 1_000)
+    assert first.away_since_ms is None and identities.returning() == ()
+    identities.record_farewell(first.binding_key, ANN.instance_id, 1_900)
+    assert identities.get(first.binding_key).farewell_ms == 1_900
+    identities.release(first.binding_key, ANN.instance_id, 2_000)
+    back = identities.claim("base", BEN, NOBODY, 9_000)
+    assert back.away_since_ms == 2_000
+    assert identities.claim("base", BEN, World(p202=Liveness.ALIVE), 9_001).away_since_ms == 2_000
+    (known,) = identities.returning()
+    assert (known.farewell_ms, known.away_since_ms) == (None, 2_000)
+    assert not identities.record_welcome(back.binding_key, ANN.instance_id)
+    assert identities.record_welcome(back.binding_key, BEN.instance_id)
+    assert identities.returning() == ()
+
+
+def test_of_one_that_died_nobody_knows_since_when(identities):
+    identities.claim("base", ANN, ANN_LIVES, 1_000)
+    assert identities.claim("base", BEN, NOBODY, 9_000).away_since_ms == 0
