@@ -2,9 +2,9 @@
 
 import sys
 
-from tests.bench import footprint, takeover
+from tests.bench import bus, footprint, takeover
 
-BENCHES = {"footprint": footprint.main, "takeover": takeover.main}
+BENCHES = {"bus": bus.main, "footprint": footprint.main, "takeover": takeover.main}
 
 
 def main(arguments: list[str]) -> int:
