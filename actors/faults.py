@@ -2,9 +2,9 @@
 
 ``SWITCHBOARD_FAULT=place:what[:milliseconds][*pass][,...]`` is read once, at import. ``what`` is ``kill``
 (SIGKILL oneself), ``stop`` (SIGSTOP), ``fail`` (raise FaultInjected) or ``delay`` (wait that long). Each
-fires once in a process: at the first pass, or at the N-th with ``*N``. Where ``SWITCHBOARD_FAULT_ONCE`` names a
-directory it fires once among all processes that share it, so that what replaces a victim lives. Unset,
-``fault`` does nothing.
+fires once in a process: at the first pass, or at the N-th with ``*N``. Where ``SWITCHBOARD_FAULT_ONCE``
+names a directory it fires once among all processes that share it, so that what replaces a victim lives.
+Unset, ``fault`` does nothing.
 """
 
 from __future__ import annotations
