@@ -16,7 +16,7 @@ from actors.plans.effects import Write
 from actors.plans.target_provisioner import TargetProvisionerPlan
 from actors.plans.thread_book import ThreadBook
 from actors.thread_records import read_book, thread_stores
-from actors.tree_stores import open_bus
+from actors.tree_stores import open_bus, open_ingress
 from messages.envelope import Envelope
 from stores.errors import Deposed
 
@@ -29,8 +29,8 @@ class TargetProvisioner(PlanActor):
         return TargetProvisionerPlan(chat_id=settings["chat_id"], epoch=settings["epoch"])
 
     def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """All in one database, so that what belongs together is one write."""
-        return thread_stores(open_bus(settings))
+        """What is written is in one database, so that what belongs together is one write."""
+        return thread_stores(open_bus(settings), open_ingress(settings))
 
     def step(self, handler: str, *arguments: Any) -> None:
         """Every decision sees the rows as they are now."""

@@ -7,21 +7,26 @@ from actors.plans.thread_book import (
     BoundThread,
     CleanupIntent,
     RememberedName,
+    Returning,
     ThreadBook,
     UnfinishedProvision,
 )
 from stores.bindings import Bindings
 from stores.bus_settings import BusSettings
 from stores.database import Database
+from stores.identities import Identities
+from stores.ingress import Ingress
 from stores.pending_cleanups import PendingCleanups
 from stores.pending_provisions import PendingProvisions
 from stores.remembered_names import RememberedNames
 from stores.reservations import Reservations
 
 
-def thread_stores(bus: Database) -> Mapping[str, Any]:
-    """The stores that the plan's writes name."""
+def thread_stores(bus: Database, ingress: Database) -> Mapping[str, Any]:
+    """The stores that the plan's writes name, and two that are only read: who came back to what."""
     return {
+        "identities": Identities(bus),
+        "ingress": Ingress(ingress),
         "bindings": Bindings(bus),
         "pending_provisions": PendingProvisions(bus),
         "pending_cleanups": PendingCleanups(bus),
@@ -41,7 +46,19 @@ def read_book(stores: Mapping[str, Any], now: int) -> ThreadBook:
             names=tuple(_remembered(one) for one in stores["remembered_names"].all()),
             reserved=tuple(one.slot for one in stores["reservations"].live(now)),
             last_slot=stores["bus_settings"].last_slot(),
+            returning=_returning(stores),
         )
+
+
+def _returning(stores: Mapping[str, Any]) -> tuple[Returning, ...]:
+    identities = stores["identities"].returning()
+    if not identities:
+        return ()
+    waiting = {one.binding_key: one.count for one in stores["ingress"].waiting()}
+    return tuple(
+        Returning(one.binding_key, one.away_since_ms, waiting.get(one.binding_key, 0))
+        for one in identities
+    )
 
 
 def _bound(record: Any) -> BoundThread:

@@ -17,8 +17,42 @@ COMMAND_NOT_EXECUTABLE = 'The command "{command}" could not be executed: {reason
 FULL_OUTPUT = "Full output: {path}"
 FULL_OUTPUT_LOST = "The full output could not be kept: {reason}."
 SENT_WHILE_STOPPED = "sent {time}, while stopped"
-STATUS_IDLE = "Idle."
+STATUS_IDLE = "Idle, nothing waits."
 STATUS_WORKING = "Working for {duration}, {count} waiting."
+STATUS_ONE_ASKED = "1 question above waits for you."
+STATUS_SOME_ASKED = "{count} questions above wait for you."
+NOTHING_TO_FORGET = "Each message here starts afresh: there is nothing to leave behind."
+HELP = """\
+This thread belongs to {name}: what you write here goes to it, and its answers come here.
+/status  what it does at present
+/stop  end what it is doing
+/new  begin afresh
+/close  end it and delete this thread
+Every other process has a thread of its own. A process that stopped keeps its thread, and what you \
+write waits there until it is started again."""
+
+# -- closing a thread ------------------------------------------------------------------------------
+
+CLOSE = """\
+Delete this thread with everything in it? Its process ends, and what waits here is dropped. \
+Started again, it gets a new thread."""
+CLOSING = "Deleting this thread."
+CLOSE_KEPT = "This thread stays."
+CLOSE_FAILED = "This thread could not be deleted: {reason} It stays, and its process goes on."
+BUTTON_CLOSE = "Delete"
+BUTTON_KEEP = "Keep"
+
+# -- the menu of commands --------------------------------------------------------------------------
+
+MENU = (
+    ("start", "What this bot does"),
+    ("help", "What can be done here"),
+    ("status", "What the process of this thread does"),
+    ("stop", "End what it is doing"),
+    ("new", "Begin afresh"),
+    ("close", "End it and delete this thread"),
+)
+MENU_OF_STRANGERS = (("start", "Connect"),)
 ONLY_TEXT = "Only text can be given to this process. Nothing was done with this message."
 
 # -- questions, and what they become when they are answered ----------------------------------------
@@ -43,8 +77,7 @@ BUTTON_STOP = "Stop"
 
 ALREADY_SETTLED = "This is settled already."
 
-# -- messages that reach nobody at once
-# -------------------------------------------------------------
+# -- messages that reach nobody at once ------------------------------------------------------------
 
 CHOOSE = "Which one is this for?"
 BUTTON_DROP_IT = "Drop it"
@@ -59,6 +92,12 @@ PRIVATE_BOT = "This bot is private. Your id: {user_id}."
 
 # -- threads ---------------------------------------------------------------------------------------
 
-CONNECTED = "{name} is connected. Write here to give it work. /stop /status"
-CONNECTED_AT = "{name} is connected. {place}. Write here to give it work. /stop /status"
+CONNECTED = "{name} is connected. Write here to give it work. /stop /new /status"
+CONNECTED_AT = "{name} is connected. {place}. Write here to give it work. /stop /new /status"
+BACK_AFTER = "Back after {duration}."
+BACK = "Back."
+ONE_WAITED = "1 message was waiting."
+SOME_WAITED = "{count} messages were waiting."
+LOST_AT = "Lost at {time}: the process ended unexpectedly. What you write here waits."
+LOST = "Lost: the process ended unexpectedly. What you write here waits."
 THREAD_REPLACED = "The earlier thread was deleted. {name} goes on here."

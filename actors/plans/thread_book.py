@@ -64,6 +64,15 @@ class RememberedName:
     slot: str | None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Returning:
+    """A process that just came back: when the one before it ended, 0 where nobody knows, and what waits."""
+
+    binding_key: str
+    away_since: int
+    waiting: int
+
+
 @dataclasses.dataclass(frozen=True)
 class ThreadBook:
     """All of it."""
@@ -75,6 +84,7 @@ class ThreadBook:
     reserved: tuple[str, ...] = ()
     """Letters that are kept off the market for a while."""
     last_slot: str | None = None
+    returning: tuple[Returning, ...] = ()
 
     def binding(self, binding_key: str) -> BoundThread | None:
         """The binding of this key."""
@@ -87,6 +97,10 @@ class ThreadBook:
     def remembered(self, binding_key: str) -> RememberedName | None:
         """The former name of this key."""
         return next((one for one in self.names if one.binding_key == binding_key), None)
+
+    def comes_back(self, binding_key: str) -> Returning | None:
+        """That the process of this key was away."""
+        return next((one for one in self.returning if one.binding_key == binding_key), None)
 
     def holder(self, chat_id: int, thread_id: int) -> BoundThread | None:
         """The binding that has this thread."""

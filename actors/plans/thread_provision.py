@@ -87,8 +87,17 @@ class ThreadProvision(ThreadGrant):
             # Its message of the last try may have arrived; a second one would be noise.
             place = {"chat_id": scene.chat_id, "message_thread_id": job._thread}
             return Step(*job._ask("probe", "sendChatAction", {**place, "action": "typing"}))
-        params = thread_texts.message(scene.chat_id, job._thread, job._greeting())
+        words = job._welcome(binding, scene, now)
+        params = thread_texts.message(scene.chat_id, job._thread, words)
         return Step(*job._ask("probe", "sendMessage", params))
+
+    def _welcome(self, binding: BoundThread, scene: Scene, now: Now) -> str:
+        """What the probing message says: one that was away is back, anybody else is connected."""
+        back = scene.book.comes_back(self.key)
+        if back is None:
+            return self._greeting()
+        since = back.away_since or binding.inactive_since
+        return thread_texts.back(now.wall - since if since else None, back.waiting)
 
     def _begin_replacing(
         self, command: ReplaceTarget, binding: BoundThread | None, scene: Scene, now: Now

@@ -6,7 +6,17 @@ Link previews are off: a name such as `train.py` looks like an address to Telegr
 from collections.abc import Collection
 from typing import Any
 
-from messages.texts import CONNECTED, CONNECTED_AT, THREAD_REPLACED
+from messages.texts import (
+    BACK,
+    BACK_AFTER,
+    CONNECTED,
+    CONNECTED_AT,
+    LOST,
+    LOST_AT,
+    ONE_WAITED,
+    SOME_WAITED,
+    THREAD_REPLACED,
+)
 
 NAME_LIMIT = 128
 """Telegram cuts longer names silently."""
@@ -16,6 +26,28 @@ def connected(thread_name: str, slot: str | None, place: str) -> str:
     """The announcement of a process that is there now."""
     text = CONNECTED_AT if place.strip() else CONNECTED
     return text.format(name=_label(thread_name, slot), place=place.strip())
+
+
+def back(away_ms: int | None, waiting: int) -> str:
+    """The first words of a process that was away; None: nobody knows how long."""
+    words = [BACK if away_ms is None else BACK_AFTER.format(duration=absence(away_ms))]
+    if waiting:
+        words.append(ONE_WAITED if waiting == 1 else SOME_WAITED.format(count=waiting))
+    return " ".join(words)
+
+
+def lost(time: str | None) -> str:
+    """The last words about a process that died; None: nobody knows when."""
+    return LOST if time is None else LOST_AT.format(time=time)
+
+
+def absence(milliseconds: int) -> str:
+    """How long somebody was away, as people say it: the largest unit alone."""
+    seconds = max(1, round(milliseconds / 1_000))
+    for unit, size, many in (("s", 1, 60), ("min", 60, 60), ("h", 3_600, 48)):
+        if round(seconds / size) < many:
+            return f"{round(seconds / size)} {unit}"
+    return f"{round(seconds / 86_400)} days"
 
 
 def replaced(thread_name: str, slot: str | None) -> str:

@@ -25,6 +25,7 @@ from messages.target_provisioner import (
 from messages.telegram_gateway import TelegramAnswered, TelegramRefused
 from stores.database import Database
 from stores.errors import Deposed
+from stores.ingress_schema import METADATA as INGRESS_METADATA
 from stores.lease import Lease
 from tests.support.manual_clock import ManualClock
 from tests.support.stores import BEN, CHAT
@@ -41,7 +42,10 @@ class ThreadDesk:
         self.database = database
         self.epoch = epoch
         self.chat_id = chat_id
-        self.stores = thread_stores(database)
+        self.ingress = Database(
+            database.path.with_name("ingress.db"), INGRESS_METADATA, "ingress"
+        )
+        self.stores = thread_stores(database, self.ingress)
         self.clock = ManualClock()
         self.plan = TargetProvisionerPlan(chat_id=chat_id, epoch=epoch)
         self.log: list[tuple[str, str]] = []

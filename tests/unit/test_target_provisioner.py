@@ -2,14 +2,16 @@
 
 import pytest
 
+from actors.plans.routing import Routed
 from messages.actor import CommandFailed
 from messages.target_provisioner import TargetProvisioned, TargetRefused
 from stores.errors import Deposed
-from tests.support.stores import CHAT, led_bus_database
+from stores.process_birth import Liveness
+from tests.support.stores import ANN, BEN, CHAT, led_bus_database
 from tests.support.thread_desk import ID_INVALID, NOT_FOUND, NOT_MODIFIED, ThreadDesk
 
 ANNOUNCEMENT = (
-    "api · claude is connected. ~/api on workstation. Write here to give it work. /stop /status"
+    "api · claude is connected. ~/api on workstation. Write here to give it work. /stop /new /status"
 )
 
 
@@ -252,6 +254,38 @@ def test_another_instance_probes_with_the_announcement_and_says_nothing_after_it
     assert desk.replies[command].reused
     assert desk.binding().instance_id == "2:2"
     assert desk.binding().last_action == "follower-session-handoff"
+
+
+@pytest.mark.parametrize(
+    ("released", "preserved", "waiting", "words"),
+    [
+        (True, False, 0, "Back after 9 h."),
+        (True, False, 2, "Back after 9 h. 2 messages were waiting."),
+        (False, True, 1, "Back after 9 h. 1 message was waiting."),
+        (False, False, 3, "Back. 3 messages were waiting."),
+    ],
+)
+def test_one_that_was_away_is_probed_with_its_welcome(desk, released, preserved, waiting, words):
+    identities = desk.stores["identities"]
+    key = identities.claim("base", ANN, lambda *_: Liveness.DEAD, 1).binding_key
+    desk.connected(key, ANN.instance_id)
+    if released:
+        identities.release(key, ANN.instance_id, desk.clock.wall)
+    if preserved:
+        desk.preserve(key, ANN.instance_id)
+    desk.clock.move(9 * 3_600_000)
+    identities.claim("base", BEN, lambda *_: Liveness.DEAD, desk.clock.wall)
+    ingress = desk.stores["ingress"]
+    for number in range(waiting):
+        place = Routed(number, "message", "pending", "", chat_id=CHAT, binding_key=key)
+        ingress.admit([(place, {"update_id": number})], number, desk.epoch, desk.clock.wall)
+    desk.provision(key, BEN.instance_id)
+    assert desk.params()["text"] == words
+    identities.record_welcome(key, BEN.instance_id)
+    desk.refuse()
+    desk.provision(key, BEN.instance_id)
+    assert desk.params()["text"].startswith(f"name of {key} is connected.")
+    desk.ingress.close()
 
 
 def test_a_thread_kept_without_its_process_is_handed_over(desk):

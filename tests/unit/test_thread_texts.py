@@ -2,7 +2,16 @@
 
 import pytest
 
-from actors.plans.thread_texts import NAME_LIMIT, connected, message, replaced, unique_name
+from actors.plans.thread_texts import (
+    NAME_LIMIT,
+    absence,
+    back,
+    connected,
+    lost,
+    message,
+    replaced,
+    unique_name,
+)
 
 
 @pytest.mark.case("L66")
@@ -32,3 +41,37 @@ def test_texts_are_plain_so_that_no_name_is_markup():
 )
 def test_names_are_told_apart(wanted, taken, given):
     assert unique_name(wanted, taken) == given
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (0, "1 s"),
+        (-5_000, "1 s"),
+        (59_400, "59 s"),
+        (59_600, "1 min"),
+        (59 * 60_000, "59 min"),
+        (59.6 * 60_000, "1 h"),
+        (9 * HOUR, "9 h"),
+        (47 * HOUR, "47 h"),
+        (48 * HOUR, "2 days"),
+        (9 * 24 * HOUR, "9 days"),
+    ],
+)
+def test_how_long_somebody_was_away(milliseconds, words):
+    assert absence(int(milliseconds)) == words
+
+
+def test_who_comes_back_says_what_waited():
+    assert back(9 * HOUR, 2) == "Back after 9 h. 2 messages were waiting."
+    assert back(9 * HOUR, 1) == "Back after 9 h. 1 message was waiting."
+    assert back(None, 0) == "Back."
+
+
+def test_who_died_is_said_to_be_lost():
+    ending = "the process ended unexpectedly. What you write here waits."
+    assert lost("12:41") == f"Lost at 12:41: {ending}"
+    assert lost(None) == f"Lost: {ending}"
