@@ -1,6 +1,7 @@
 """Framing of the bus: lines out of a stream, and never more memory than one line may take."""
 
 import asyncio
+import collections
 import dataclasses
 
 from messages.bus import MAX_LINE
@@ -15,36 +16,73 @@ class LineTooLong:
     length: int
 
 
+Line = bytes | LineTooLong
+
+
+class LineSplitter:
+    """Makes lines, without their newline, of the portions in which a stream comes."""
+
+    def __init__(self, max_line: int = MAX_LINE) -> None:
+        self._max_line = max_line
+        self._begun = bytearray()
+        self._discarded = 0
+
+    @property
+    def kept(self) -> int:
+        """Bytes of a line that is not complete."""
+        return len(self._begun)
+
+    def feed(self, portion: bytes) -> list[Line]:
+        """The lines that are complete now."""
+        first, *others = portion.split(b"\n")
+        self._keep(first)
+        if not others:
+            return []
+        *whole, begun = others
+        lines = [self._completed()]
+        for line in whole:
+            lines.append(line if len(line) < self._max_line else LineTooLong(len(line) + 1))
+        self._keep(begun)
+        return lines
+
+    def end(self) -> LineTooLong | None:
+        """The stream is over: an unfinished line is lost, one that was too long already is told."""
+        length, self._discarded = self._discarded, 0
+        self._begun.clear()
+        return LineTooLong(length) if length else None
+
+    def _keep(self, part: bytes) -> None:
+        if self._discarded or len(self._begun) + len(part) >= self._max_line:
+            self._discarded += len(self._begun) + len(part)
+            self._begun.clear()
+        else:
+            self._begun += part
+
+    def _completed(self) -> Line:
+        length, self._discarded = self._discarded + len(self._begun) + 1, 0
+        line = bytes(self._begun)
+        self._begun.clear()
+        return line if length <= self._max_line else LineTooLong(length)
+
+
 class LineReader:
-    """Reads the lines of one connection."""
+    """Reads the lines of one stream."""
 
     def __init__(self, reader: asyncio.StreamReader, max_line: int = MAX_LINE) -> None:
         self._reader = reader
-        self._max_line = max_line
-        self._buffer = bytearray()
-        self._searched = 0
-        self._discarded = 0
+        self._splitter = LineSplitter(max_line)
+        self._lines: collections.deque[Line] = collections.deque()
 
-    async def next(self) -> bytes | LineTooLong | None:
+    @property
+    def kept(self) -> int:
+        """Bytes of a line that is not complete."""
+        return self._splitter.kept
+
+    async def next(self) -> Line | None:
         """The next line without its newline; None at the end, where an unfinished line is lost."""
-        while True:
-            end = self._buffer.find(b"\n", self._searched)
-            if end >= 0:
-                return self._take(end)
-            self._searched = len(self._buffer)
-            if self._discarded or len(self._buffer) >= self._max_line:
-                self._discarded += len(self._buffer)
-                self._buffer.clear()
-                self._searched = 0
-            chunk = await self._reader.read(CHUNK)
-            if not chunk:
-                length, self._discarded = self._discarded, 0
-                return LineTooLong(length) if length else None
-            self._buffer += chunk
-
-    def _take(self, end: int) -> bytes | LineTooLong:
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        self._searched = 0
-        length, self._discarded = self._discarded + end + 1, 0
-        return line if length <= self._max_line else LineTooLong(length)
+        while not self._lines:
+            portion = await self._reader.read(CHUNK)
+            if not portion:
+                return self._splitter.end()
+            self._lines.extend(self._splitter.feed(portion))
+        return self._lines.popleft()

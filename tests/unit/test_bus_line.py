@@ -24,7 +24,7 @@ def read_all(chunks, max_line=16):
         feeding = asyncio.create_task(feed())
         while (line := await lines.next()) is not None:
             said.append(line)
-            longest = max(longest, len(lines._buffer))
+            longest = max(longest, lines.kept)
         await feeding
         return said
 
@@ -65,7 +65,7 @@ def test_a_long_line_is_not_kept():
         for _ in range(320):
             stream.feed_data(b"x" * (1 << 16))
             await asyncio.sleep(0)
-            kept = max(kept, len(lines._buffer))
+            kept = max(kept, lines.kept)
         stream.feed_data(b"\n")
         return await task, kept
 
