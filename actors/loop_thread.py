@@ -1,8 +1,9 @@
 """An asyncio loop in a thread beside a mailbox, and the two ways across.
 
 The thread does I/O and decides nothing. Into the loop goes a coroutine of the I/O object; out of it come
-occurrences, queued here and announced by one byte on a socket that the mailbox watches. While the process
-forks the loop is parked at a safe point, between two callbacks, where it holds no lock.
+occurrences, queued here and announced by one byte on a socket that the mailbox watches. Either side is
+woken once for all that waits for it, however much that is. While the process forks the loop is parked at a
+safe point, between two callbacks, where it holds no lock.
 """
 
 import asyncio
@@ -54,6 +55,9 @@ class LoopThread:
     def __init__(self, io: Io) -> None:
         self._io = io
         self._occurrences: collections.deque[Occurrence] = collections.deque()
+        self._is_announced = False
+        self._orders: collections.deque[Callable[[], object]] = collections.deque()
+        self._is_called = False
         self._mailbox_end, self._loop_end = socket.socketpair()
         self._mailbox_end.setblocking(False)
         self._loop_end.setblocking(False)
@@ -81,9 +85,11 @@ class LoopThread:
     def submit(self, operation: str, operation_id: str, arguments: Mapping[str, Any]) -> None:
         """From the mailbox: start `perform_<operation>(**arguments)` on the loop, once it is open."""
         work = functools.partial(getattr(self._io, f"perform_{operation}"), **arguments)
-        self._loop.call_soon_threadsafe(
-            lambda: self._spawn(self._perform(work, operation, operation_id))
-        )
+        self._order(lambda: self._spawn(self._perform(work, operation, operation_id)))
+
+    def tell(self, operation: str, arguments: Mapping[str, Any]) -> None:
+        """From the mailbox: call `now_<operation>(**arguments)` on the loop; nothing comes back."""
+        self._order(functools.partial(getattr(self._io, f"now_{operation}"), **arguments))
 
     def emit(self, name: str, value: Any) -> None:
         """From the loop: tell the mailbox that something happened."""
@@ -92,8 +98,9 @@ class LoopThread:
     def drain(self) -> list[Occurrence]:
         """From the mailbox: all that happened since the last time."""
         with contextlib.suppress(BlockingIOError):
-            while self._mailbox_end.recv(4096):
-                pass
+            self._mailbox_end.recv(4096)
+        # Before any is taken: what comes later is announced again.
+        self._is_announced = False
         # Only as many as there are now: a busy loop must not keep the mailbox from its messages.
         return [self._occurrences.popleft() for _ in range(len(self._occurrences))]
 
@@ -140,6 +147,22 @@ class LoopThread:
         if left:
             self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
+    def _order(self, order: Callable[[], object]) -> None:
+        self._orders.append(order)
+        if not self._is_called:
+            self._is_called = True
+            self._loop.call_soon_threadsafe(self._obey)
+
+    def _obey(self) -> None:
+        # Before any is taken: what comes later calls again.
+        self._is_called = False
+        for _ in range(len(self._orders)):
+            order = self._orders.popleft()
+            try:
+                order()
+            except Exception:
+                log_event("actor.io_failed", "ERROR", exception=True, operation="order")
+
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
@@ -171,6 +194,8 @@ class LoopThread:
 
     def _put(self, occurrence: Occurrence) -> None:
         self._occurrences.append(occurrence)
-        # A full buffer means that the mailbox has bytes to read, and it reads them before it drains.
-        with contextlib.suppress(BlockingIOError):
-            self._loop_end.send(b"\0")
+        if not self._is_announced:
+            self._is_announced = True
+            # A full buffer means that the mailbox has bytes to read, and it reads them before it drains.
+            with contextlib.suppress(BlockingIOError):
+                self._loop_end.send(b"\0")

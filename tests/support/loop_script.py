@@ -34,6 +34,7 @@ class LoopScript:
         self.io = io
         self.is_closed = False
         self.performed: list[Operation] = []
+        self.told: list[Operation] = []
         self.pending: dict[str, Operation] = {}
         self._announce = announce
         self._script: dict[str, Any] = {}
@@ -53,6 +54,10 @@ class LoopScript:
         if operation in self._script:
             value = self._script[operation]
             self.finish(operation_id, value(**arguments) if callable(value) else value)
+
+    def tell(self, operation: str, arguments: Mapping[str, Any]) -> None:
+        """Keep what the actor wants done at once, of which nothing comes back."""
+        self.told.append(Operation(operation, "", dict(arguments)))
 
     def emit(self, name: str, value: Any) -> None:
         """Something happened on the loop."""
