@@ -1,5 +1,6 @@
 """The two clocks of the house, read at the edges only and handed to plans as `Now`."""
 
+import datetime
 import time
 
 from actors.plans.effects import Now
@@ -30,3 +31,13 @@ def until_next(period_s: float) -> float:
 def system_now() -> Now:
     """The present instant on both clocks."""
     return Now(wall=wall_ms(), boot=boot_ms())
+
+
+def said_time(instant_ms: int, now_ms: int) -> str:
+    """A past instant as people say it here: `22:41`, `Sun 22:41`, or `3 Nov 22:41`."""
+    then = datetime.datetime.fromtimestamp(instant_ms / 1_000)
+    today = datetime.datetime.fromtimestamp(now_ms / 1_000)
+    days = (today.date() - then.date()).days
+    if days == 0:
+        return f"{then:%H:%M}"
+    return f"{then:%a %H:%M}" if days < 7 else f"{then.day} {then:%b %H:%M}"

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.base import PlanActor
+from actors.clock import said_time
 from actors.faults import fault
+from actors.plans.absences import Absent, Welcome
 from actors.plans.choosing import choice_of
 from actors.plans.effects import Write
-from actors.plans.inbox import Absent, AdmissionFacts, InboxPlan
+from actors.plans.inbox import AdmissionFacts, InboxPlan
+from actors.plans.place import shown_directory
 from actors.plans.routing import Known, messages_referred_to
 from actors.tree_stores import open_bus, open_ingress
 from messages.envelope import Envelope
@@ -21,12 +24,15 @@ from stores.bus_settings import BusSettings
 from stores.identities import Identities
 from stores.ingress import Ingress
 from stores.message_ownership import MessageOwnership
+from stores.process_birth import Liveness, liveness
 
 KEEP_DONE_MS = 7 * 24 * 3_600_000
 KEEP_NEWEST = 5_000
 """Settled updates tell whose a message was, so the newest are kept however old they are."""
 FORGET_EVERY = 500
-PUMPING = frozenset({"on_configured", "on_admit_updates", "on_wakeup_retry"})
+PUMPING = frozenset(
+    {"on_configured", "on_admit_updates", "on_wakeup_retry", "on_wakeup_welcome"}
+)
 """Steps that are looked after even if they left the plan as it was."""
 
 
@@ -55,7 +61,33 @@ class Inbox(PlanActor):
 
     def configured(self) -> None:
         """Bind the journal to its bot, and ask who is there."""
-        self.step("on_configured", self.settings["bot_id"], self.settings["token_fingerprint"])
+        self.step(
+            "on_configured",
+            self.settings["bot_id"],
+            self.settings["token_fingerprint"],
+            self._predecessor(),
+            self._welcome(),
+        )
+
+    def _predecessor(self) -> str | None:
+        """The binding of the leader whose death this instance saw."""
+        gone = self.settings.get("took_over_from")
+        known = self.stores["identities"].all() if gone else ()
+        return next((one.binding_key for one in known if one.instance_id == gone), None)
+
+    def _welcome(self) -> Welcome | None:
+        """That the leading instance came back to a thread it had; read before anybody is told of it."""
+        own = self.settings["owner"]["instance_id"]
+        for one in self.stores["identities"].returning():
+            bound = self.stores["bindings"].get(one.binding_key)
+            if one.instance_id == own and bound is not None and self._is_here(bound):
+                return Welcome(
+                    one.binding_key, bound.chat_id, bound.thread_id, one.away_since_ms or 0
+                )
+        return None
+
+    def _is_here(self, bound: Any) -> bool:
+        return bool(bound.chat_id == self.settings["chat_id"])
 
     # -- rows that decisions need ---------------------------------------------------------------
 
@@ -95,6 +127,24 @@ class Inbox(PlanActor):
         missed = any(one.binding_key not in self.plan.reachable for one in waiting)
         return missed or not self.plan.reachable
 
+    def read_wakeup_missed(self) -> tuple[Absent, ...]:
+        """The bindings whose process is proven dead."""
+        noticed = self.stores["ingress"].noticed()
+        found = []
+        for bound in self.stores["bindings"].all():
+            identity = self.stores["identities"].get(bound.binding_key)
+            if self._is_here(bound) and self._is_lost(identity):
+                is_noticed = bound.binding_key in noticed
+                found.append(self._missed(bound.binding_key, is_noticed, bound.thread_id, identity))
+        return tuple(found)
+
+    def _is_lost(self, identity: Any) -> bool:
+        """Whether its process died; of one that is not ours nobody knows whether it meant to end."""
+        owner = identity.owner if identity is not None else None
+        if owner is None or identity.farewell_ms is not None:
+            return False
+        return liveness(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
+
     # -- fault points ---------------------------------------------------------------------------
 
     def decide(self, envelope: Envelope) -> None:
@@ -126,6 +176,7 @@ class Inbox(PlanActor):
 
     def _pump(self) -> None:
         ingress, now = self.stores["ingress"], self.clock().wall
+        self._say_welcome()
         busy = {row.binding_key for row in self.plan.under_way.values()}
         free = [key for key in self.plan.reachable if key not in busy]
         if free:
@@ -146,15 +197,36 @@ class Inbox(PlanActor):
             super().step("on_absent", absent)
         self._forget()
 
+    def _say_welcome(self) -> None:
+        """Before anything is handed to the own process, its thread is told that it is back."""
+        back = self.plan.welcome
+        if back is None or not back.due:
+            return
+        waiting = self.stores["ingress"].waiting()
+        count = sum(one.count for one in waiting if one.binding_key == back.binding_key)
+        super().step("on_welcome_due", count)
+
     def _absent(self, waiting: Any) -> Absent:
         identity = self.stores["identities"].get(waiting.binding_key)
+        # A process that ended in order has said so itself.
+        is_told = identity is not None and identity.farewell_ms is not None
+        noticed = waiting.noticed or is_told
+        return self._missed(waiting.binding_key, noticed, waiting.thread_id, identity)
+
+    def _missed(
+        self, binding_key: str, noticed: bool, thread_id: int | None, identity: Any
+    ) -> Absent:
+        gone_at = self.plan.gone_at.get(binding_key)
+        home = self.settings.get("user_home", "")
         return Absent(
-            binding_key=waiting.binding_key,
-            noticed=waiting.noticed,
+            binding_key=binding_key,
+            noticed=noticed,
             chat_id=self.settings["chat_id"],
-            thread_id=waiting.thread_id,
-            directory=identity.directory if identity else None,
+            thread_id=thread_id,
+            directory=shown_directory(identity.directory or "", home) if identity else None,
             command=identity.command if identity else None,
+            lost=not noticed and self._is_lost(identity),
+            time=None if gone_at is None else said_time(gone_at, self.clock().wall),
         )
 
     def _forget(self) -> None:

@@ -11,12 +11,11 @@ on is durable; what waits for a leader waits without limit and is not lost.
 
 import asyncio
 import contextlib
-import datetime
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from actors.clock import system_now
+from actors.clock import said_time, system_now
 from actors.event_log import log_event
 from actors.faults import fault
 from actors.live_message import LiveMessage, Shown
@@ -263,7 +262,9 @@ class Session:
         self, delivery_id: str, text: str, reply_to: int | None, sent_while_stopped: int | None
     ) -> None:
         if sent_while_stopped is not None:
-            marked = texts.SENT_WHILE_STOPPED.format(time=_said(sent_while_stopped, self._clock()))
+            marked = texts.SENT_WHILE_STOPPED.format(
+                time=said_time(sent_while_stopped, self._clock().wall)
+            )
             await self._outbox.say(marked, reply_to=reply_to)
         live = LiveMessage(
             self._outbox,
@@ -371,13 +372,3 @@ class Session:
 
 def _buttons(plain: tuple[tuple[str, str], ...]) -> tuple[Button, ...] | None:
     return tuple(Button(label, data) for label, data in plain) or None
-
-
-def _said(instant: int, now: Now) -> str:
-    """A past instant as people say it here: `22:41`, `Sun 22:41`, or `3 Nov 22:41`."""
-    then = datetime.datetime.fromtimestamp(instant / 1_000)
-    today = datetime.datetime.fromtimestamp(now.wall / 1_000)
-    days = (today.date() - then.date()).days
-    if days == 0:
-        return f"{then:%H:%M}"
-    return f"{then:%a %H:%M}" if days < 7 else f"{then.day} {then:%b %H:%M}"

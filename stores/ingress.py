@@ -168,6 +168,11 @@ class Ingress(Store):
                 for row in reader.execute(rows)
             )
 
+    def noticed(self) -> frozenset[str]:
+        """The bindings whose thread was told that nobody is there."""
+        with self.database.glance() as reader:
+            return frozenset(reader.execute(select(NOTICES.c.binding_key)).scalars())
+
     def unasked(self, limit: int = 64) -> tuple[UpdateRecord, ...]:
         """What waits for a choice that nobody was asked for yet."""
         return self._rows(and_(UPDATES.c.state == CHOOSER, UPDATES.c.asked_ms.is_(None)), limit)
@@ -278,6 +283,12 @@ class Ingress(Store):
         with self.database.transaction() as tx:
             _reign(tx, epoch)
             upsert(tx, NOTICES, {"binding_key": binding_key}, {"noticed_ms": now})
+
+    def forget_notice(self, binding_key: str, epoch: int) -> None:
+        """Somebody is there again: the next absence is told anew."""
+        with self.database.transaction() as tx:
+            _reign(tx, epoch)
+            tx.execute(delete(NOTICES).where(NOTICES.c.binding_key == binding_key))
 
     def forget_done(self, older_than_ms: int, keep_newest: int, epoch: int) -> int:
         """Drop settled updates, but none of the newest: they tell whose a message was."""

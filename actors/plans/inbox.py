@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from actors.plans.absences import NOTICE_GRACE_MS, WELCOME_WITHIN_MS, Absent, Welcome, notice, welcome
 from actors.plans.choosing import CALL_DEADLINE_MS, ask_which, asked_about, choice_of, settle_choice
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
 from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
@@ -19,15 +20,13 @@ from messages.inbox import (
 )
 from messages.target_provisioner import TopicCreatedSeen
 from messages.telegram_gateway import CallTelegram
-from messages.texts import PRIVATE_BOT, PROCESS_ABSENT, PROCESS_ABSENT_PLAIN
+from messages.texts import PRIVATE_BOT
 
 FORWARD_DEADLINE_MS = 40_000
 """A relay waits 30 s for its follower; this is longer, so that its failure arrives as an answer."""
 RETRY_BASE_MS, RETRY_CAP_MS = 1_000, 60_000
 DENY_EVERY_MS = 24 * 3_600_000
 REMEMBERED_STRANGERS = 1_000
-NOTICE_GRACE_MS = 5_000
-"""A process that is only changing its leader or restarting is back within this time."""
 LOOK_AGAIN_MS = 5_000
 
 
@@ -49,18 +48,6 @@ class AdmissionFacts:
     stored: frozenset[int] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Absent:
-    """A binding with waiting messages and no live process."""
-
-    binding_key: str
-    noticed: bool
-    chat_id: int
-    thread_id: int | None
-    directory: str | None
-    command: str | None
-
-
 @dataclasses.dataclass(frozen=True)
 class InboxPlan:
     """State: who can be reached, what is under way, who was told what."""
@@ -71,23 +58,39 @@ class InboxPlan:
     asking: frozenset[int] = frozenset()
     denied: Mapping[int, int] = dataclasses.field(default_factory=dict)
     absent_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    gone_at: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """When a process was seen to go, on the wall clock; it may only have changed its connection."""
+    welcome: Welcome | None = None
+    """That the leading instance itself came back, until its thread is told."""
     tries: int = 0
 
     # -- intake ---------------------------------------------------------------------------------
 
     def on_configured(
-        self, bot_id: int, token_fingerprint: str, now: Now
+        self,
+        bot_id: int,
+        token_fingerprint: str,
+        predecessor: str | None,
+        back: Welcome | None,
+        now: Now,
     ) -> tuple["InboxPlan", Effects]:
-        """Bind the offset to its bot; ask who is there, the registry reports later arrivals by itself."""
+        """Bind the offset to its bot; ask who is there, the registry reports later arrivals by itself.
+
+        The predecessor is the binding of the leader that was just seen to die, `back` what the own thread
+        is to be told.
+        """
         identity = {
             "bot_id": bot_id,
             "token_fingerprint": token_fingerprint,
             "epoch": self.epoch,
         }
-        return self, (
+        gone_at = {} if predecessor is None else {predecessor: now.wall}
+        return dataclasses.replace(self, gone_at=gone_at, welcome=back), (
             Write("ingress", "bind_identity", identity),
             Send("follower_registry", DescribeFollowers(), deadline_ms=60_000),
             WakeAfter("look_again", LOOK_AGAIN_MS),
+            # Whoever died with the leader before this one has been away for long enough then.
+            WakeAfter("missed", NOTICE_GRACE_MS),
         )
 
     def on_fetch_cursor(
@@ -118,7 +121,7 @@ class InboxPlan:
         if fresh:
             arguments = {"batch": routed, "cursor": cursor, "epoch": self.epoch, "now": now.wall}
             effects.append(Write("ingress", "admit", arguments))
-        plan = self
+        plan = self._welcoming()
         for place, update in routed:
             plan, more = plan._after_admission(place, update, facts, now)
             effects += more
@@ -182,16 +185,27 @@ class InboxPlan:
         said = envelope.body
         reachable = dict(self.reachable)
         reachable[said.binding_key] = Reachable(said.thread_name, said.slot)
-        absent = {k: v for k, v in self.absent_since.items() if k != said.binding_key}
-        return dataclasses.replace(self, reachable=reachable, absent_since=absent), ()
+        plan = dataclasses.replace(
+            self,
+            reachable=reachable,
+            absent_since=_without(self.absent_since, said.binding_key),
+            gone_at=_without(self.gone_at, said.binding_key),
+        )
+        forget = {"binding_key": said.binding_key, "epoch": self.epoch}
+        effects: list[Any] = [Write("ingress", "forget_notice", forget)]
+        if self.welcome is not None and self.welcome.binding_key == said.binding_key:
+            effects.append(WakeAfter("welcome", WELCOME_WITHIN_MS))
+        return plan, tuple(effects)
 
     def on_follower_unreachable(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
         """Nobody is there: messages wait without limit and without counting as attempts."""
-        return self._without(envelope.body.binding_key), ()
+        key = envelope.body.binding_key
+        gone_at = {key: now.wall, **self.gone_at}
+        plan = dataclasses.replace(self._without(key), gone_at=gone_at)
+        return plan, (WakeAfter("missed", NOTICE_GRACE_MS),)
 
     def _without(self, binding_key: str) -> "InboxPlan":
-        reachable = {k: v for k, v in self.reachable.items() if k != binding_key}
-        return dataclasses.replace(self, reachable=reachable)
+        return dataclasses.replace(self, reachable=_without(self.reachable, binding_key))
 
     def on_wakeup_look_again(self, missed: bool, now: Now) -> tuple["InboxPlan", Effects]:
         """Compare with the registry while somebody is missed: a report may have been lost with an actor."""
@@ -212,6 +226,9 @@ class InboxPlan:
         sends: list[Any] = []
         for row in rows:
             if row.binding_key in busy or row.binding_key not in self.reachable:
+                continue
+            if self.welcome is not None and self.welcome.binding_key == row.binding_key:
+                # Its thread is told first that its process is back.
                 continue
             busy.add(row.binding_key)
             # A try of its own: under the same id the registry would repeat its earlier answer.
@@ -341,30 +358,52 @@ class InboxPlan:
                 continue
             if now.boot - since[one.binding_key] >= NOTICE_GRACE_MS:
                 del since[one.binding_key]
-                effects += self._notice(one, now)
+                effects += notice(one, self.epoch, now)
         if since:
             soonest = min(since.values()) + NOTICE_GRACE_MS - now.boot
             effects.append(WakeAfter("retry", max(soonest, 1)))
         return dataclasses.replace(self, absent_since=since), tuple(effects)
 
-    def _notice(self, one: Absent, now: Now) -> Effects:
-        text = PROCESS_ABSENT_PLAIN
-        if one.directory and one.command:
-            text = PROCESS_ABSENT.format(directory=one.directory, command=one.command)
-        params: dict[str, Any] = {"chat_id": one.chat_id, "text": text}
-        if one.thread_id is not None:
-            params["message_thread_id"] = one.thread_id
-        call = CallTelegram(method="sendMessage", params=params, priority="control")
-        arguments = {"binding_key": one.binding_key, "epoch": self.epoch, "now": now.wall}
-        return (
-            # Written first: told once at most, even if this process dies in between.
-            Write("ingress", "mark_noticed", arguments),
-            Send("telegram_gateway", call, None, CALL_DEADLINE_MS, resend=False),
-        )
+    def on_wakeup_missed(self, dead: tuple[Absent, ...], now: Now) -> tuple["InboxPlan", Effects]:
+        """Whoever is proven dead, was away for the grace, and is not back: its thread is told."""
+        lost = [one for one in dead if not one.noticed and one.binding_key not in self.reachable]
+        effects: list[Any] = []
+        soonest = None
+        for one in lost:
+            left = self.gone_at.get(one.binding_key, 0) + NOTICE_GRACE_MS - now.wall
+            if 0 < left <= NOTICE_GRACE_MS:
+                soonest = min(left, soonest or left)
+            else:
+                effects += notice(one, self.epoch, now)
+        if soonest is not None:
+            effects.append(WakeAfter("missed", soonest))
+        return self, tuple(effects)
+
+    # -- the own thread -------------------------------------------------------------------------
+
+    def _welcoming(self) -> "InboxPlan":
+        if self.welcome is None or self.welcome.binding_key not in self.reachable:
+            return self
+        return dataclasses.replace(self, welcome=dataclasses.replace(self.welcome, due=True))
+
+    def on_wakeup_welcome(self, now: Now) -> tuple["InboxPlan", Effects]:
+        """Nothing came so far: no longer is waited for it."""
+        return self._welcoming(), ()
+
+    def on_welcome_due(self, waiting: int, now: Now) -> tuple["InboxPlan", Effects]:
+        """It is known what waited for the own process."""
+        if self.welcome is None:
+            return self, ()
+        said = welcome(self.welcome, waiting, now)
+        return dataclasses.replace(self, welcome=None), (said,)
 
     def describe(self, now: Now) -> dict[str, Any]:
         """For status: how many are reachable and under way; the counts of rows are read beside."""
         return {"reachable": len(self.reachable), "under_way": len(self.under_way)}
+
+
+def _without(mapping: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return {name: value for name, value in mapping.items() if name != key}
 
 
 def _disorder(updates: list[Mapping[str, Any]]) -> str:

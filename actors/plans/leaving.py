@@ -79,7 +79,9 @@ def _retire_absent(plan: Any, envelope: Any, now: Now) -> tuple[Any, Effects]:
     if not said.binding_key or plan.roster.by_binding(said.binding_key) is not None:
         return plan, (Reply(envelope.message_id, FollowerRetired()),)
     arguments = {"binding_key": said.binding_key, "instance_id": said.instance_id}
-    return _detach(plan, envelope, "preserve", arguments, now)
+    plan, effects = _detach(plan, envelope, "preserve", arguments, now)
+    gone = FollowerUnreachable(binding_key=said.binding_key, instance_id=said.instance_id)
+    return plan, (*effects, Send("inbox", gone))
 
 
 def _detach(

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from actors.plans.effects import Effects, Now, Reply, Send, Write
+from actors.plans.absences import NOTICE_GRACE_MS, Absent, Welcome
+from actors.plans.effects import Effects, Now, Reply, Send, WakeAfter, Write
 from actors.plans.inbox import (
     DENY_EVERY_MS,
-    NOTICE_GRACE_MS,
-    Absent,
     AdmissionFacts,
     InboxPlan,
     Reachable,
@@ -256,3 +255,92 @@ def test_an_absence_is_told_once_and_after_its_grace() -> None:
     back = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:1")
     plan, _ = plan.on_follower_registered(said(back), NOW)
     assert plan.absent_since == {}
+
+
+def after(milliseconds: int) -> Now:
+    """So much later, on both clocks."""
+    return Now(wall=NOW.wall + milliseconds, boot=NOW.boot + milliseconds)
+
+
+GONE = FollowerUnreachable(binding_key="manual:a", instance_id="1:1")
+DEAD = Absent("manual:a", False, OWNER, 5, "~/api", "switchboard -- claude", lost=True, time="12:41")
+
+
+@pytest.mark.parametrize(
+    ("dead", "later", "reachable", "words"),
+    [
+        # A takeover of its leader, or a quick restart.
+        ((DEAD,), NOTICE_GRACE_MS - 1, {}, None),
+        (
+            (DEAD,),
+            NOTICE_GRACE_MS,
+            {},
+            "Lost at 12:41: the process ended unexpectedly. What you write here waits.",
+        ),
+        ((dataclasses.replace(DEAD, noticed=True),), NOTICE_GRACE_MS, {}, None),
+        ((DEAD,), NOTICE_GRACE_MS, THERE, None),
+        ((), NOTICE_GRACE_MS, {}, None),
+        # The wall clock was set back meanwhile.
+        (
+            (DEAD,),
+            -3_600_000,
+            {},
+            "Lost at 12:41: the process ended unexpectedly. What you write here waits.",
+        ),
+    ],
+)
+def test_a_process_that_died_is_lost_once_it_is_not_back(dead, later, reachable, words) -> None:
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_follower_unreachable(said(GONE), NOW)
+    assert effects == (WakeAfter("missed", NOTICE_GRACE_MS),)
+    plan = dataclasses.replace(plan, reachable=reachable)
+    plan, effects = plan.on_wakeup_missed(dead, after(later))
+    assert [send.body.params["text"] for send in sends(effects)] == ([words] if words else [])
+    assert writes(effects) == (["mark_noticed"] if words else [])
+    again = [effect for effect in effects if isinstance(effect, WakeAfter)]
+    assert again == ([WakeAfter("missed", 1)] if later == NOTICE_GRACE_MS - 1 else [])
+
+
+def test_the_predecessor_is_lost_since_the_takeover() -> None:
+    plan, effects = InboxPlan(epoch=3).on_configured(BOT, "print", "manual:a", None, NOW)
+    assert plan.gone_at == {"manual:a": NOW.wall}
+    assert WakeAfter("missed", NOTICE_GRACE_MS) in effects
+    back = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:2")
+    plan, effects = plan.on_follower_registered(said(back), NOW)
+    assert plan.gone_at == {} and writes(effects) == ["forget_notice"]
+
+
+def test_one_with_waiting_messages_that_died_is_lost_and_not_stopped() -> None:
+    plan, _ = InboxPlan(epoch=3).on_absent((DEAD,), NOW)
+    _, effects = plan.on_absent((DEAD,), after(NOTICE_GRACE_MS))
+    assert [send.body.params["text"] for send in sends(effects)] == [
+        "Lost at 12:41: the process ended unexpectedly. What you write here waits."
+    ]
+
+
+BACK = Welcome("manual:a", OWNER, 5, away_since=NOW.wall - 9 * 3_600_000)
+
+
+def test_the_own_thread_is_told_that_its_process_is_back_before_anything_is_handed_to_it() -> None:
+    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", None, BACK, NOW)
+    own = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:1")
+    plan, effects = plan.on_follower_registered(said(own), NOW)
+    assert [effect.reason for effect in effects if isinstance(effect, WakeAfter)] == ["welcome"]
+    held, effects = plan.on_due((Row(7),), NOW)
+    assert sends(effects) == [] and held.under_way == {}
+    plan, _ = admit(plan, message(8))
+    assert plan.welcome.due
+    plan, effects = plan.on_welcome_due(2, NOW)
+    assert [send.body.params["text"] for send in sends(effects)] == [
+        "Back after 9 h. 2 messages were waiting."
+    ]
+    assert len(sends(plan.on_due((Row(7),), NOW)[1])) == 1
+    assert plan.on_welcome_due(2, NOW) == (plan, ())
+
+
+def test_nothing_that_comes_within_a_moment_waited() -> None:
+    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", None, BACK, NOW)
+    assert plan.on_wakeup_welcome(NOW)[0] == plan, "the own follower is not there yet"
+    plan = dataclasses.replace(plan, reachable=THERE)
+    plan, _ = plan.on_wakeup_welcome(NOW)
+    _, effects = plan.on_welcome_due(0, NOW)
+    assert [send.body.params["text"] for send in sends(effects)] == ["Back after 9 h."]
