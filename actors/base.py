@@ -141,6 +141,9 @@ class PlanActor(Actor):
     def closing(self) -> None:
         """The actor is about to exit."""
 
+    def handled(self) -> None:
+        """A message is dealt with, and what it led to can be passed on in one go."""
+
     def watched(self) -> list[int]:
         """The file descriptors whose readiness this actor wants to hear of."""
         return []
@@ -158,6 +161,8 @@ class PlanActor(Actor):
                 self.closing()
             elif not self._failed:
                 self._receive(msg, sender)
+        with self._guard("handled"):
+            self.handled()
         with self._guard("watch"):
             filenos = self.watched()
         return ThespianWatch(filenos) if filenos else None

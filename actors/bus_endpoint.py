@@ -1,39 +1,52 @@
 """The leader's end of the bus: a Unix socket, its connections, and their lines. It decides nothing.
 
-It reports `request` (one parsed line of a peer of the same user), `connection_closed` and `listening`, and
-carries out what the registry wants: listen, answer, relay to a follower, close. A peer that never reads
-fills its own bounded queue and is dropped; one that never ends a line costs at most one line.
+It reports `requests` (parsed lines of peers of the same user), `connection_closed` and `listening`, and
+carries out what the registry wants: listen, answer, relay to a follower, close. Requests go to the mailbox in
+batches, one line of each connection in turn, and the next batch only when the mailbox is done with the last:
+a peer that floods waits behind itself and delays another by part of a batch at most.
 """
 
 import asyncio
+import collections
 import contextlib
 import dataclasses
+import hashlib
 import os
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from actors.bus_line import LineReader, LineTooLong
+from actors.bus_connection import BusConnection
+from actors.bus_line import Line, LineReader, LineTooLong
 from actors.event_log import log_event
 from actors.orphans import close_in_children, forget
-from messages.bus import Envelope, InvalidEnvelope, OtherEnvelope, parse_line
+from messages.bus import Ack, Envelope, InvalidEnvelope, OtherEnvelope, parse_line
 
 MAX_CONNECTIONS = 256
-MAX_UNSENT_BYTES = 4 * 1024 * 1024
-"""What may wait for a peer that does not read before it is dropped."""
+BATCH = 64
+"""Requests handed to the mailbox at once."""
 RELAY_CONNECT_S = 2.0
 TOO_LONG = "longer than a line may be"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Arrived:
-    """One line of a peer, parsed."""
+    """One line of a peer, parsed; `digest` tells the same line from another one."""
 
     connection: int
     peer_pid: int | None
     envelope: Envelope | OtherEnvelope | InvalidEnvelope
+    digest: bytes = b""
+
+
+@dataclasses.dataclass(slots=True)
+class Outgoing:
+    """Lines for one connection, and how many of its requests they answer."""
+
+    lines: list[bytes] = dataclasses.field(default_factory=list)
+    answers: int = 0
 
 
 class BusEndpoint:
@@ -43,8 +56,10 @@ class BusEndpoint:
         self._emit = emit
         self._server: asyncio.Server | None = None
         self._path: Path | None = None
-        self._writers: dict[int, asyncio.StreamWriter] = {}
-        self._serving: set[asyncio.Task[None]] = set()
+        self._connections: dict[int, BusConnection] = {}
+        self._turns: collections.deque[BusConnection] = collections.deque()
+        self._is_with_mailbox = False
+        self._is_due = False
         self._numbers = 0
 
     async def open(self) -> None:
@@ -72,7 +87,8 @@ class BusEndpoint:
             os.umask(mask)
         listener.setblocking(False)
         close_in_children(listener.fileno())
-        self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=1 << 16)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(self._connection, sock=listener)
         return path
 
     async def perform_close_endpoint(self) -> None:
@@ -82,68 +98,82 @@ class BusEndpoint:
                 forget(listener.fileno())
             self._server.close()
             self._server = None
-        for writer in list(self._writers.values()):
-            writer.transport.abort()
-        for task in list(self._serving):
-            task.cancel()
+        for connection in list(self._connections.values()):
+            connection.drop()
         if self._path is not None:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
             self._path = None
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = writer.get_extra_info("socket")
-        uid, pid = peer_credentials(peer)
+    def _connection(self) -> BusConnection:
+        self._numbers += 1
+        return BusConnection(self._numbers, self)
+
+    def admits(self, connection: BusConnection) -> bool:
+        """A peer of this user, while there are not too many."""
+        uid, connection.peer_pid = peer_credentials(connection.transport.get_extra_info("socket"))
         if uid is not None and uid != os.geteuid():
             log_event("bus.foreign_user", "WARNING", uid=uid)
-            writer.transport.abort()
-            return
-        if len(self._writers) >= MAX_CONNECTIONS:
-            log_event("bus.crowded", "WARNING", connections=len(self._writers))
-            writer.transport.abort()
-            return
-        descriptor = peer.fileno()
-        close_in_children(descriptor)
-        self._numbers += 1
-        number = self._numbers
-        self._writers[number] = writer
-        task = asyncio.current_task()
-        if task is not None:
-            self._serving.add(task)
-        try:
-            await self._serve(number, pid, LineReader(reader))
-        except (ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            self._writers.pop(number, None)
-            forget(descriptor)
-            if task is not None:
-                self._serving.discard(task)
-            writer.transport.abort()
-            self._emit("connection_closed", number)
+            return False
+        if len(self._connections) >= MAX_CONNECTIONS:
+            log_event("bus.crowded", "WARNING", connections=len(self._connections))
+            return False
+        self._connections[connection.number] = connection
+        return True
 
-    async def _serve(self, number: int, pid: int | None, lines: LineReader) -> None:
-        while (line := await lines.next()) is not None:
-            if isinstance(line, LineTooLong):
-                envelope: Envelope | OtherEnvelope | InvalidEnvelope = InvalidEnvelope(
-                    reason=TOO_LONG, byte_length=line.length
-                )
-            else:
-                envelope = parse_line(line)
-            self._emit("request", Arrived(number, pid, envelope))
+    def is_gone(self, connection: BusConnection) -> None:
+        """Whatever is still answered to it is lost."""
+        self._connections.pop(connection.number, None)
+
+    # -- hearing --------------------------------------------------------------------------------
+
+    def wants_turn(self, connection: BusConnection) -> None:
+        """It has lines, or its end is to be reported after them."""
+        if connection.has_turn or connection.number not in self._connections:
+            return
+        connection.has_turn = True
+        self._turns.append(connection)
+        if not self._is_due and not self._is_with_mailbox:
+            # Not at once: whoever else is readable now shares the batch.
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._is_due = False
+        batch: list[Arrived] = []
+        over: list[int] = []
+        while self._turns and len(batch) < BATCH:
+            connection = self._turns.popleft()
+            if connection.lines:
+                arrived = _parsed(connection, connection.take())
+                batch.append(arrived)
+                if isinstance(arrived.envelope, Ack):
+                    connection.settled()
+            connection.has_turn = bool(connection.lines)
+            if connection.lines:
+                self._turns.append(connection)
+            elif connection.is_over and not connection.is_told:
+                connection.is_told = True
+                over.append(connection.number)
+        if batch:
+            self._is_with_mailbox = True
+            self._emit("requests", tuple(batch))
+        for number in over:
+            self._emit("connection_closed", number)
 
     # -- speaking -------------------------------------------------------------------------------
 
-    async def perform_answer(self, connections: tuple[int, ...], line: bytes) -> None:
-        """Write one line to these connections; those that are gone, or never read, lose it."""
-        for number in connections:
-            writer = self._writers.get(number)
-            if writer is None or writer.is_closing():
-                continue
-            writer.write(line)
-            if writer.transport.get_write_buffer_size() > MAX_UNSENT_BYTES:
-                log_event("bus.never_reads", "WARNING", connection=number)
-                writer.transport.abort()
+    def now_answer(self, outgoing: Mapping[int, Outgoing], is_done: bool) -> None:
+        """Write these lines; who is gone loses them. `is_done` with a batch: the next may come."""
+        for number, said in outgoing.items():
+            connection = self._connections.get(number)
+            if connection is not None:
+                connection.write(said.lines)
+                connection.settled(said.answers)
+        if is_done:
+            self._is_with_mailbox = False
+            if self._turns:
+                self._hand_over()
 
     async def perform_relay(self, path: str, line: bytes, timeout_s: float) -> Any:
         """One request to a follower that listens on its own socket; None when no answer came."""
@@ -162,6 +192,14 @@ class BusEndpoint:
             return None
         parsed = parse_line(answer)
         return None if isinstance(parsed, InvalidEnvelope) else parsed
+
+
+def _parsed(connection: BusConnection, line: Line) -> Arrived:
+    if isinstance(line, LineTooLong):
+        invalid = InvalidEnvelope(reason=TOO_LONG, byte_length=line.length)
+        return Arrived(connection.number, connection.peer_pid, invalid)
+    digest = hashlib.blake2b(line, digest_size=16).digest()
+    return Arrived(connection.number, connection.peer_pid, parse_line(line), digest)
 
 
 def peer_credentials(peer: Any) -> tuple[int | None, int | None]:

@@ -4,13 +4,13 @@ It owns the roster (in memory) and the ownership of messages that followers send
 pass the ledger before the plan sees them, so that a repeated one is carried out once.
 """
 
-import hashlib
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actors.asyncio_actor import AsyncioActor
 from actors.base import HalfDone
-from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint
+from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint, Outgoing
 from actors.event_log import log_event
 from actors.faults import fault
 from actors.loop_thread import Io
@@ -44,6 +44,8 @@ class FollowerRegistry(AsyncioActor, Supervisor):
     def __init__(self) -> None:
         super().__init__()
         self._ledger = RequestLedger()
+        self._outgoing: dict[int, Outgoing] = {}
+        self._is_batch_done = False
 
     def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ownership of messages; the lease is only read, for the secret."""
@@ -81,9 +83,11 @@ class FollowerRegistry(AsyncioActor, Supervisor):
     # -- requests -------------------------------------------------------------------------------
 
     def _happened(self, name: str, value: Any, *operation_id: str) -> None:
-        if name == "request":
-            # The ledger hears of it before the plan does.
-            self._hear(value)
+        if name == "requests":
+            self._is_batch_done = True
+            for arrived in value:
+                # Each a step of its own; the ledger hears of it before the plan does.
+                self._event("request", functools.partial(self._hear, arrived))
         else:
             super()._happened(name, value, *operation_id)
 
@@ -101,13 +105,12 @@ class FollowerRegistry(AsyncioActor, Supervisor):
             # A response: it settles a relay and is not a request to remember.
             self.step("on_bus_request", request, None)
             return
-        digest = hashlib.blake2b(repr(envelope).encode(), digest_size=16).digest()
-        heard, answer = self._ledger.hear(key, digest, arrived.connection)
+        heard, answer = self._ledger.hear(key, arrived.digest, arrived.connection)
         match heard:
             case Heard.NEW:
                 self._carry_out_request(request)
             case Heard.SETTLED if answer is not None:
-                self._say_line((arrived.connection,), answer)
+                self._say_answer((arrived.connection,), answer)
             case Heard.COLLISION:
                 error = AckError(code=REQUEST_ID_COLLISION)
                 self._refuse(arrived, M.REQUEST_ID_COLLISION, error)
@@ -134,7 +137,7 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         )
 
     def _answer(self, arrived: Arrived, ack: Ack) -> None:
-        self._say_line((arrived.connection,), dump(ack))
+        self._say_answer((arrived.connection,), dump(ack))
 
     # -- effects --------------------------------------------------------------------------------
 
@@ -147,7 +150,7 @@ class FollowerRegistry(AsyncioActor, Supervisor):
                 self._settle(effect.arguments["asked"], effect.arguments["ack"])
             case "push":
                 connection = effect.arguments["connection"]
-                self._say_line((connection,), dump(effect.arguments["envelope"]))
+                self._outgoing_to(connection).lines.append(dump(effect.arguments["envelope"]))
             case "relay":
                 arguments = dict(effect.arguments)
                 arguments["line"] = dump(arguments.pop("envelope"))
@@ -161,9 +164,25 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         except MessageInvalid:
             # A result that does not travel, such as one longer than a line.
             line = dump(Ack(request_id=asked.request_id, ok=False, message=M.API_FAILED))
-        # What is not in the ledger, such as an ack that answers nothing, is answered where it came from.
-        waiting = self._ledger.settle(asked.ledger_key, line) or (asked.connection,)
-        self._say_line(waiting, line)
+        waiting = self._ledger.settle(asked.ledger_key, line)
+        if waiting:
+            self._say_answer(waiting, line)
+        else:
+            # What is not in the ledger, such as an ack that answers nothing, is told where it came from.
+            self._outgoing_to(asked.connection).lines.append(line)
 
-    def _say_line(self, connections: tuple[int, ...], line: bytes) -> None:
-        self.loop.submit("answer", "answer", {"connections": connections, "line": line})
+    def _say_answer(self, connections: Iterable[int], line: bytes) -> None:
+        for connection in connections:
+            outgoing = self._outgoing_to(connection)
+            outgoing.lines.append(line)
+            outgoing.answers += 1
+
+    def _outgoing_to(self, connection: int) -> Outgoing:
+        return self._outgoing.setdefault(connection, Outgoing())
+
+    def handled(self) -> None:
+        """One way to the loop for everything that is to be written."""
+        if (self._outgoing or self._is_batch_done) and not self.loop.is_closed:
+            said = {"outgoing": self._outgoing, "is_done": self._is_batch_done}
+            self._outgoing, self._is_batch_done = {}, False
+            self.loop.tell("answer", said)
