@@ -22,7 +22,6 @@ import sys
 import time
 import traceback
 import uuid
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from actors import descendants, orphans
 from actors import tree_channel as channel
 from actors.faults import fault
 from actors.launcher_handle import LauncherHandle
+from actors.launcher_process import become_launcher, when_main_dies
 from actors.line_socket import LineSocket
 from actors.process_watch import ProcessWatch
 from actors.tree_channel import tree_channel
@@ -71,7 +71,7 @@ class Launcher:
         status = 1
         try:
             ours.close()
-            _become_launcher(main, output)
+            become_launcher(main, output)
             _Loop(theirs, main, modules).run(at_once)
         except SystemExit:
             status = 0
@@ -80,42 +80,6 @@ class Launcher:
         finally:
             descendants.end_descendants()
             os._exit(status)
-
-
-def _become_launcher(main: int, output: Path | None) -> None:
-    # A session of its own: the terminal's signals are main's, and it decides.
-    os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    null = os.open(os.devnull, os.O_RDWR)
-    written = null if output is None else os.open(
-        output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for target, source in ((0, null), (1, written), (2, written)):
-        os.dup2(source, target)
-    for fd in {null, written} - {0, 1, 2}:
-        os.close(fd)
-    # The at-fork thread only waits for the launcher's end and holds nothing across a fork.
-    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
-    _title()
-    orphans.install()
-    orphans.become_subreaper()
-    _when_main_dies(signal.SIGCONT, main)
-
-
-def _when_main_dies(number: int, main: int) -> None:
-    """What the kernel sends us then: SIGCONT to go and clean up, though somebody had stopped us."""
-    orphans.signal_on_parent_death(number)
-    if os.getppid() != main:
-        raise SystemExit("main ended")
-
-
-def _title() -> None:
-    orphans.name_process("sb-launcher")
-    try:
-        from setproctitle import setproctitle
-    except ImportError:
-        return
-    setproctitle("switchboard launcher")
 
 
 class _Tree:
@@ -221,7 +185,7 @@ class _Loop:
         orphans.close_in_children(ours.fileno())
         channel.offer(leaders, command.leader)
         # Starting waits, deaf to main; so for this while main's death is simply ours.
-        _when_main_dies(signal.SIGKILL, self._main_pid)
+        when_main_dies(signal.SIGKILL, self._main_pid)
         try:
             self._fork_tree(command)
         except Exception as error:
@@ -229,7 +193,7 @@ class _Loop:
             return
         finally:
             channel.withdraw()
-            _when_main_dies(signal.SIGCONT, self._main_pid)
+            when_main_dies(signal.SIGCONT, self._main_pid)
         self._selector.register(self._tree.channel, selectors.EVENT_READ, self._hear_leader)
         pids = {role: watch.pid for role, watch in self._tree.watches.items()}
         self._tell_main(said.TreeStarted(admin_pid=pids[channel.ADMIN], leader_pid=pids[channel.LEADER],

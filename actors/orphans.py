@@ -27,6 +27,7 @@ _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
 _ASK_EVERY = 0.25
+_ADOPTION_PAUSE = 0.002
 
 # Loaded before any fork: a child only calls through it.
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -34,7 +35,8 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 _to_close: set[int] = set()
 _launcher_pid: int | None = None
 _launcher_pidfd: int | None = None
-_forking_pid = 0  # who called fork; in the child: its parent
+_forking_pid = 0  # who called fork last, here or in the parent
+_parent_pid = 0  # by whom this process was forked
 _depth = 0  # forks between the launcher and this process
 
 
@@ -96,14 +98,15 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _depth
+    global _depth, _parent_pid
     _depth += 1
+    _parent_pid = _forking_pid
     _drop_inherited()
     # Thespian's admin is forked twice and its parent leaves at once: signalled now it would die
     # with that parent. Its thread asks for the signal once it belongs to the launcher.
     adopted_later = _depth == 2
     if not adopted_later:
-        _die_with(_forking_pid)
+        _die_with(_parent_pid)
     _thread.start_new_thread(_watch, (adopted_later,))
 
 
@@ -137,16 +140,19 @@ def _watch(adopted_later: bool) -> None:
     # Signals are the main thread's: one delivered here would not wake it.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     if adopted_later:
-        _await_adoption(_forking_pid)
+        await_adoption()
     while not _launcher_ended(None):
         pass
     _end()
 
 
-def _await_adoption(parent: int) -> None:
-    pause = 0.002
-    while os.getppid() == parent and not _launcher_ended(pause):
-        pause = min(2 * pause, _ASK_EVERY)
+def await_adoption() -> None:
+    """In Thespian's admin, before it starts anything: until the launcher's end is its own end.
+
+    Its thread would see to that as well, but until it has, a stopped admin would outlive the launcher.
+    """
+    while os.getppid() == _parent_pid and not _launcher_ended(_ADOPTION_PAUSE):
+        pass
     if os.getppid() == _launcher_pid:
         _die_with(os.getppid())
 

@@ -52,26 +52,8 @@ os.environ["THESPIAN_MAX_PENDING_TRANSMITS"] = str(MAX_PENDING_TRANSMITS)
 os.environ["THESPIAN_TRANSMIT_TIMEOUT_PERIOD"] = f"0:{TRANSMIT_TIMEOUT.seconds}"
 os.environ["THESPLOG_FILE_MAXSIZE"] = "0"
 
-
-@contextmanager
-def _no_name_lookups() -> Iterator[None]:
-    """IPBase asks DNS for this machine's names on import, which may take many seconds."""
-    def only_loopback(host: object, port: object, *hints: object) -> list[tuple[Any, ...]]:
-        return [(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_UDP, "", ("127.0.0.1", 0))]
-
-    names = {"getfqdn": lambda: "localhost", "gethostname": lambda: "localhost",
-             "getaddrinfo": only_loopback}
-    originals = {name: getattr(socket, name) for name in names}
-    vars(socket).update(names)
-    try:
-        yield
-    finally:
-        vars(socket).update(originals)
-
-
-with _no_name_lookups():
-    from thespian.system.transport import IPBase
-
+# The first to load Thespian's own addresses, and without looking up this machine's names.
+from actors.loopback_address import LoopbackAddress  # noqa: E402  # isort: skip
 import thespian.system.systemBase as system_base  # noqa: E402
 import thespian.system.transport as transport_base  # noqa: E402
 from thespian.actors import ActorSystem, ActorSystemException  # noqa: E402
@@ -104,35 +86,6 @@ _log_path: Path | None = None
 
 class StartFailed(RuntimeError):
     """No actor system came up."""
-
-
-class LoopbackAddress(IPBase.IPActorAddress):
-    """The address of an actor: a port of 127.0.0.1, whatever host was asked for."""
-
-    def __init__(self, host: object = None, port: int | str | None = 0,
-                 external: object = False) -> None:
-        self.af = socket.AF_INET
-        self.socktype = socket.SOCK_STREAM
-        self.proto = socket.IPPROTO_TCP
-        self.sockname = self.bindname = ("127.0.0.1", int(port or 0))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LoopbackAddress) and self.sockname == other.sockname
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.sockname)
-
-    def isLocalAddr(self) -> bool:
-        return True
-
-    def isSameSystem(self, other_addr: object) -> bool:
-        return True
-
-    def _str_kind(self) -> str:
-        return "T"
 
 
 class _Pickle:

@@ -67,6 +67,7 @@ def _replace_starts() -> None:
 
 def _start_logger(*arguments: Any) -> None:
     """Runs in the admin, the first thing after its second fork that has a name of its own."""
+    orphans.await_adoption()
     _report(ADMIN)
     _originals["_startLogger"](*arguments)
 

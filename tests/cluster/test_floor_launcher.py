@@ -96,6 +96,24 @@ def test_when_main_or_the_launcher_is_killed_nothing_is_left(
     assert main.terminal.read_text() == ""
 
 
+def test_a_stopped_admin_dies_with_the_launcher_though_its_first_parent_lingered(tmp_path) -> None:
+    # Thespian forks the admin twice; the kernel binds it to the launcher only when the first is gone.
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import sys, time\nleave = sys.exit\nsys.exit = lambda *status: (time.sleep(0.05), leave(*status))\n")
+    main = LauncherMain(tmp_path, {"PYTHONPATH": str(slow)})
+    try:
+        main.lead(FloorLeader)
+        everything = main.everything()
+        for process in main.tree():
+            process.suspend()
+        main.launcher.kill()
+        all_end(everything)
+    finally:
+        main.close()
+
+
 def test_a_killed_actor_takes_what_is_below_it_and_nothing_else(main) -> None:
     main.lead(FloorLeader)
     child, grandchild = map(psutil.Process, main.actors)

@@ -29,7 +29,11 @@ class FloorHost:
                 [sys.executable, "-m", __name__, str(home), *map(str, ports)], cwd=ROOT,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output)
         self.pid = self._process.pid
-        assert self._answer() == "started"
+        try:
+            assert self._answer() == "started"
+        except BaseException:
+            self.end()
+            raise
 
     def create(self, actor_class: type) -> int:
         """The number by which the new actor is asked."""

@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["thespian.system.multiprocTCPBase", "actors.transport", "messages.envelope",
            "messages.leader", "tests.cluster.floor_actors"]
 
+_IMPORTS_WITHIN = 30.0
+
 
 class LauncherMain:
     """Starts main and its launcher; waits for events; ``close`` leaves nothing behind."""
@@ -39,7 +41,11 @@ class LauncherMain:
         self._reader.start()
         self._main = psutil.Process(self.process.pid)
         self._known: set[psutil.Process] = {self._main}
-        self.expect(said.LauncherReady)
+        try:
+            self.expect(said.LauncherReady, _IMPORTS_WITHIN)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def launcher(self) -> psutil.Process:
@@ -85,7 +91,12 @@ class LauncherMain:
         for pipe in (self.process.stdin, self.process.stdout):
             assert pipe is not None
             pipe.close()
-        eventually(lambda: all(map(ended, self._known)), 2.0, "the end of the whole instance")
+        try:
+            eventually(lambda: all(map(ended, self._known)), 2.0, "the end of the whole instance")
+        finally:
+            for process in self._known:
+                if not ended(process):
+                    process.kill()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
