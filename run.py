@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import dataclasses
 import os
+import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -319,8 +320,10 @@ def _compose(
     from actors.event_log import bind
     from actors.follower import Follower
     from actors.instance import Parts
+    from actors.plans.absences import stopped
     from actors.plans.election import Role
     from actors.plans.follower import FollowerPlan
+    from actors.plans.place import shown_directory
     from actors.session import Session
     from stores.bindings import Bindings
     from stores.bus_settings import BusSettings
@@ -362,8 +365,10 @@ def _compose(
         birth=owner.birth,
     )
     follower = Follower(plan, admit)
+    thread = BusThread(follower)
     mode = _mode(chosen, lambda: tuple(secrets.values()))
-    session = Session(inbox.deliveries, mode, BusThread(follower))
+    session = Session(inbox.deliveries, mode, thread)
+    user_home = os.path.realpath(os.path.expanduser("~"))
     bindings, bus_settings = Bindings(database), BusSettings(database)
 
     def bot_shown() -> str:
@@ -397,6 +402,8 @@ def _compose(
             "chat_id": bot.chat_id,
             "cleanup": bool(options.cleanup),
             "practice": chosen.is_practice,
+            "user_home": user_home,
+            "host": platform.node(),
         },
         tree_log=str(home.logs / "thespian.log"),
         bot_shown=bot_shown,
@@ -406,6 +413,8 @@ def _compose(
         identities=identities,
         follower=follower,
         session=session,
+        thread=thread,
+        farewell=stopped(shown_directory(chosen.directory, user_home), identity.command),
         terminal=terminal,
         thread_name_of=thread_name_of,
         set_secret=lambda secret: secrets.update(bus=secret),

@@ -65,22 +65,26 @@ class Inbox(PlanActor):
             "on_configured",
             self.settings["bot_id"],
             self.settings["token_fingerprint"],
-            self._predecessor(),
+            self._gone_at(),
             self._welcome(),
         )
 
-    def _predecessor(self) -> str | None:
-        """The binding of the leader whose death this instance saw."""
-        gone = self.settings.get("took_over_from")
+    def _gone_at(self) -> Mapping[str, int]:
+        """The binding of the leader that this one succeeds, and when that was heard of last."""
+        gone = self.settings.get("took_over_from", "")
         known = self.stores["identities"].all() if gone else ()
-        return next((one.binding_key for one in known if one.instance_id == gone), None)
+        return {
+            one.binding_key: self.settings["predecessor_heard_at"]
+            for one in known
+            if one.held_by(gone)
+        }
 
     def _welcome(self) -> Welcome | None:
         """That the leading instance came back to a thread it had; read before anybody is told of it."""
         own = self.settings["owner"]["instance_id"]
         for one in self.stores["identities"].returning():
             bound = self.stores["bindings"].get(one.binding_key)
-            if one.instance_id == own and bound is not None and self._is_here(bound):
+            if one.held_by(own) and bound is not None and self._is_here(bound):
                 return Welcome(
                     one.binding_key, bound.chat_id, bound.thread_id, one.away_since_ms or 0
                 )

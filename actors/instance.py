@@ -33,10 +33,11 @@ from actors.plans.follower import FollowerPlan, backoff_ms
 from actors.reign import Court, Reign, ReignEnd, new_secret
 from actors.session import Session
 from actors.terminal import Terminal, place_line
+from actors.thread import CommitUnknown, Thread, ThreadError
 from messages.launcher import LauncherReady, Prepare, TreeStarted
 from stores.errors import StoreError
 from stores.identities import Identities
-from stores.lease import Lease, Owner
+from stores.lease import Lease, LeaseRecord, Owner
 
 OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
 
@@ -44,6 +45,7 @@ END_WITHIN_S = 4.7
 """From the signal to the exit; five seconds are promised."""
 
 SESSION_ENDS_WITHIN_S = 3.6
+FAREWELL_WITHIN_S = 0.8
 TREE_ENDS_WITHIN_S = 3.0
 LAUNCHER_ENDS_WITHIN_S = 0.4
 
@@ -71,6 +73,10 @@ class Parts:
     identities: Identities
     follower: Follower
     session: Session
+    thread: Thread
+    farewell: str
+    """What the thread is told when this process ends in order."""
+
     terminal: Terminal
     thread_name_of: Callable[[str], str | None]
     """The name of the thread of an instance."""
@@ -95,6 +101,7 @@ class Instance:
         self._refusals = 0
         self._unreachable_since = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
+        self._succession: Mapping[str, Any] = {}
 
     async def run(self) -> int:
         """Live; then end in order."""
@@ -167,6 +174,7 @@ class Instance:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SESSION_ENDS_WITHIN_S):
                 await parts.session.close()
+        await self._say_farewell(until - loop.time())
         life.cancel()
         await asyncio.gather(life, return_exceptions=True)
         if self._reign is not None:
@@ -178,6 +186,23 @@ class Instance:
             parts.lease.release(parts.owner, self._reign.record.epoch)
         parts.identities.release(parts.binding_key, parts.owner.instance_id, wall_ms())
         await parts.launcher.end(LAUNCHER_ENDS_WITHIN_S)
+
+    async def _say_farewell(self, left: float) -> None:
+        """Once, if it can be: what is not said now is said when something waits for this process."""
+        parts = self._parts
+        within = min(FAREWELL_WITHIN_S, max(0.1, left - LAUNCHER_ENDS_WITHIN_S))
+        try:
+            async with asyncio.timeout(within):
+                await parts.thread.send(parts.farewell)
+        except (CommitUnknown, TimeoutError):
+            # It may be there, and is not said twice.
+            pass
+        except ThreadError as failure:
+            log_event("instance.no_farewell", text=str(failure))
+            return
+        parts.identities.record_farewell(
+            parts.binding_key, parts.owner.instance_id, wall_ms()
+        )
 
     async def _pump(self) -> None:
         """What the launcher reports; returns when it has ended."""
@@ -280,6 +305,7 @@ class Instance:
     async def _campaign(self, seen: Standing) -> int | None:
         parts = self._parts
         secret = new_secret()
+        self._succession = _succession(self._watch.record, parts.owner)
         record = parts.lease.campaign(self._watch.record, parts.owner, boot_ms(), secret)
         if record is None:
             log_event("lease.lost_campaign", epoch=self._watch.record.epoch)
@@ -320,7 +346,7 @@ class Instance:
             watch=self._watch,
             owner=parts.owner,
             follower=parts.follower,
-            settings=parts.tree_settings,
+            settings={**parts.tree_settings, **self._succession},
             log_path=parts.tree_log,
             on_serving=self._on_leading,
             on_registered=parts.session.resume,
@@ -359,6 +385,11 @@ class Instance:
             return
         plan = self._parts.follower.plan
         prefix = "" if self._role else "ready"
+        if not self._role:
+            # Its thread knows by now that this process is back.
+            self._parts.identities.record_welcome(
+                self._parts.binding_key, self._parts.owner.instance_id
+            )
         joined = None if self._role else self._parts.joined()
         if joined:
             self._parts.terminal.tell(joined)
@@ -376,6 +407,16 @@ class Instance:
             name = self._parts.thread_name_of(owner.instance_id)
         text = texts.LEADS_ALREADY if name else texts.LEADS_ALREADY_UNNAMED
         return text.format(pid=owner.pid, name=name, bot=self._parts.bot_shown())
+
+
+def _succession(before: LeaseRecord, owner: Owner) -> Mapping[str, Any]:
+    """Who leads no more, and when it was heard of last, for what is said in its thread."""
+    gone = before.owner
+    if gone is None or before.heartbeat_ms is None or gone.boot_id != owner.boot_id:
+        # Heartbeats of another boot tell nothing about the wall clock.
+        return {}
+    heard_at = wall_ms() - (boot_ms() - before.heartbeat_ms)
+    return {"took_over_from": gone.instance_id, "predecessor_heard_at": heard_at}
 
 
 def _trace(failure: BaseException | None) -> str:

@@ -46,6 +46,10 @@ class IdentityRecord:
         """How people count: the second process of a kind is number 2."""
         return self.ordinal + 1
 
+    def held_by(self, instance_id: str) -> bool:
+        """Whether this instance has it, or had it when it died."""
+        return self.owner is not None and self.owner.instance_id == instance_id
+
     @classmethod
     def from_row(cls, row: Any) -> IdentityRecord:
         return cls(

@@ -70,21 +70,19 @@ class InboxPlan:
         self,
         bot_id: int,
         token_fingerprint: str,
-        predecessor: str | None,
+        gone_at: Mapping[str, int],
         back: Welcome | None,
         now: Now,
     ) -> tuple["InboxPlan", Effects]:
         """Bind the offset to its bot; ask who is there, the registry reports later arrivals by itself.
 
-        The predecessor is the binding of the leader that was just seen to die, `back` what the own thread
-        is to be told.
+        `gone_at` tells of the leader before this one, `back` what the own thread is to be told.
         """
         identity = {
             "bot_id": bot_id,
             "token_fingerprint": token_fingerprint,
             "epoch": self.epoch,
         }
-        gone_at = {} if predecessor is None else {predecessor: now.wall}
         return dataclasses.replace(self, gone_at=gone_at, welcome=back), (
             Write("ingress", "bind_identity", identity),
             Send("follower_registry", DescribeFollowers(), deadline_ms=60_000),

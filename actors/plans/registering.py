@@ -6,6 +6,7 @@ from typing import Any
 
 from actors.plans.bus_request import BusRequest, Waiting
 from actors.plans.effects import Effects, Notify, Now, Perform, Send
+from actors.plans.place import place
 from actors.plans.roster import Follower
 from messages.bus import Ack, AckError, Registration, Target
 from messages.bus_protocol import OURS, agreed, compatibility
@@ -43,7 +44,12 @@ def begin(
         "binding_key": binding_of(registration),
         "instance_id": registration.instance_id,
         "thread_name": registration.thread_name or _generated_name(registration),
-        "place": registration.cwd or "",
+        # Every follower is of this machine and this user: the socket admits nobody else.
+        "place": place(
+            registration.cwd or "",
+            plan.settings.get("user_home", ""),
+            plan.settings.get("host", ""),
+        ),
         "carried_slot": registration.slot,
         "own": own,
     }

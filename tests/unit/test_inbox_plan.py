@@ -301,7 +301,7 @@ def test_a_process_that_died_is_lost_once_it_is_not_back(dead, later, reachable,
 
 
 def test_the_predecessor_is_lost_since_the_takeover() -> None:
-    plan, effects = InboxPlan(epoch=3).on_configured(BOT, "print", "manual:a", None, NOW)
+    plan, effects = InboxPlan(epoch=3).on_configured(BOT, "print", {"manual:a": NOW.wall}, None, NOW)
     assert plan.gone_at == {"manual:a": NOW.wall}
     assert WakeAfter("missed", NOTICE_GRACE_MS) in effects
     back = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:2")
@@ -321,7 +321,7 @@ BACK = Welcome("manual:a", OWNER, 5, away_since=NOW.wall - 9 * 3_600_000)
 
 
 def test_the_own_thread_is_told_that_its_process_is_back_before_anything_is_handed_to_it() -> None:
-    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", None, BACK, NOW)
+    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", {}, BACK, NOW)
     own = FollowerRegistered(binding_key="manual:a", thread_name="api", slot="A", instance_id="1:1")
     plan, effects = plan.on_follower_registered(said(own), NOW)
     assert [effect.reason for effect in effects if isinstance(effect, WakeAfter)] == ["welcome"]
@@ -338,7 +338,7 @@ def test_the_own_thread_is_told_that_its_process_is_back_before_anything_is_hand
 
 
 def test_nothing_that_comes_within_a_moment_waited() -> None:
-    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", None, BACK, NOW)
+    plan, _ = InboxPlan(epoch=3).on_configured(BOT, "print", {}, BACK, NOW)
     assert plan.on_wakeup_welcome(NOW)[0] == plan, "the own follower is not there yet"
     plan = dataclasses.replace(plan, reachable=THERE)
     plan, _ = plan.on_wakeup_welcome(NOW)
