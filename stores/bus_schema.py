@@ -166,3 +166,27 @@ SETTINGS = Table(
     Column("key", Text, primary_key=True),
     Column("value", Text, nullable=False),
 )
+
+# At most one row: the newest pairing. Opened by whoever shows the code, settled by the inbox.
+PAIRING = Table(
+    "pairing",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("code", Text, nullable=False),
+    Column("opened_by", Text, nullable=False),  # who shows the code
+    Column("wanted_chat_id", BigInteger),  # NULL: the private chat, or the forum it is sent in
+    Column("expires_ms", BigInteger, nullable=False),
+    Column("tries", Integer, nullable=False),  # wrong codes so far
+    Column("owner_id", BigInteger),  # NULL: nobody sent the code yet
+    Column("owner_name", Text),
+    Column("chat_id", BigInteger),
+    Column("paired_ms", BigInteger),
+)
+
+# When each stranger was last told that the bot is private.
+REFUSALS = Table(
+    "refusals",
+    METADATA,
+    Column("user_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("refused_ms", BigInteger, nullable=False),
+)
