@@ -46,7 +46,7 @@ STEP_DEADLINE_MS = 15_000
 STOP_STEP_DEADLINE_MS = 700
 DESCRIBE_DEADLINE_MS = 800
 OWN_THREAD_MS = 3_000
-"""How long the own thread may take before updates are fetched without it."""
+"""How long the own thread may take before everybody else is served without it."""
 
 
 class Phase(enum.Enum):
@@ -204,11 +204,15 @@ class LeaderPlan:
         return plan, (plan._open(),)
 
     def on_wakeup_own_thread(self, now: Now) -> tuple["LeaderPlan", Effects]:
-        """Poll without the own thread: Telegram's word of a thread it made may be what is waited for."""
+        """Serve without the own thread, which comes when it can.
+
+        What keeps it away is nobody else's trouble, and Telegram's word of a thread that it may have
+        made comes by polling.
+        """
         if self.phase is not Phase.OWN_THREAD:
             return self, ()
-        late = Notify("leader.own_thread_late", level="WARNING")
-        return self, (late, Send("poller", StartPolling(), self._life("poll", "poller")))
+        plan = dataclasses.replace(self, phase=Phase.OPENING)
+        return plan, (Notify("leader.own_thread_late", level="WARNING"), plan._open())
 
     def _open(self) -> Send:
         incarnation = self.supervision.incarnation("follower_registry")

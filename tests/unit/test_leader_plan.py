@@ -210,12 +210,16 @@ def test_a_description_waits_for_everyone_and_leaves_out_the_silent() -> None:
     assert [actor["name"] for actor in description["actors"]] == ["leader", *KEYS]
 
 
-def test_a_late_own_thread_does_not_keep_updates_waiting() -> None:
-    """The update that settles an ambiguous creation of it comes by polling."""
+def test_a_late_own_thread_keeps_neither_updates_nor_others_waiting() -> None:
+    """The update that settles an ambiguous creation of it comes by polling; others have theirs."""
     plan, _ = configured()
     plan, _ = plan.on_cleanups_replayed(said(CleanupsReplayed(pending=0)), NOW)
     plan, _ = plan.on_registry_listening(said(RegistryListening(endpoint="/s")), NOW)
-    assert commands(plan.on_wakeup_own_thread(NOW)[1]) == ["StartPolling"]
+    plan, effects = plan.on_wakeup_own_thread(NOW)
+    assert commands(effects) == ["OpenEndpoint"]
+    plan, effects = plan.on_endpoint_opened(said(EndpointOpened()), NOW)
+    assert plan.phase is Phase.SERVING and "StartPolling" in commands(effects)
+    assert plan.on_own_follower_registered(said(OwnFollowerRegistered()), NOW) == (plan, ())
     assert serving().on_wakeup_own_thread(NOW) == (serving(), ())
 
 
