@@ -22,9 +22,11 @@ from actors.command_line import default_name, numbered, parse, program_name, sho
 
 if TYPE_CHECKING:
     from actors.bot_choice import ChosenBot
+    from actors.conversation import Conversation
     from actors.instance import Parts
     from actors.launcher import LauncherHandle
     from actors.modes import Mode
+    from actors.thread import Thread
     from stores.database import Database
     from stores.home import Home
 
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point of `python run.py` and of the console script; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _reexecute(given)
-    options, command = parse(given)
+    options, command = parse(given, _is_terminal())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
@@ -84,6 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return OK
     except Exception as failure:
         return _explain(failure)
+
+
+def _is_terminal() -> bool:
+    """Whether somebody can read what is printed here and type."""
+    streams = (sys.stdin, sys.stdout)
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 def _interrupt(number: int, frame: Any) -> None:
@@ -194,7 +202,7 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     if not is_practice:
         remember(config, bot)
     home.ensure(bot.bot_id)
-    name = options.name or default_name(directory, command)
+    name = options.name or default_name(directory, command, options.mode)
     chosen = Chosen(options, command, directory, name, home, bot, is_practice)
     _preload()
     leads_at_once = options.role != "follower" and not _somebody_leads(home, bot.bot_id)
@@ -343,7 +351,7 @@ def _compose(
         owner,
         liveness,
         wall_ms(),
-        program=program_name(chosen.command),
+        program=program_name(chosen.command, options.mode),
         directory=chosen.directory,
         name=chosen.name,
         command=shown_line(options, chosen.command),
@@ -366,7 +374,9 @@ def _compose(
     )
     follower = Follower(plan, admit)
     thread = BusThread(follower)
-    mode = _mode(chosen, lambda: tuple(secrets.values()))
+    mode, conversation = _mode(
+        chosen, identity.binding_key, thread, lambda: tuple(secrets.values())
+    )
     session = Session(inbox.deliveries, mode, thread)
     user_home = os.path.realpath(os.path.expanduser("~"))
     bindings, bus_settings = Bindings(database), BusSettings(database)
@@ -417,19 +427,30 @@ def _compose(
         farewell=stopped(shown_directory(chosen.directory, user_home), identity.command),
         terminal=terminal,
         thread_name_of=thread_name_of,
+        conversation=conversation,
         set_secret=lambda secret: secrets.update(bus=secret),
     )
     return parts, inbox.deliveries.database.close
 
 
-def _mode(chosen: Chosen, secrets: Callable[[], tuple[str, ...]]) -> Mode:
-    if chosen.options.mode == "command":
-        from actors.modes.command import CommandMode
+def _mode(
+    chosen: Chosen, binding_key: str, thread: Thread, secrets: Callable[[], tuple[str, ...]]
+) -> tuple[Mode, Conversation | None]:
+    home, bot_id = chosen.home, chosen.bot.bot_id
+    match chosen.options.mode:
+        case "command":
+            from actors.modes.command import CommandMode
 
-        return CommandMode(chosen.command or (), chosen.home.runs(chosen.bot.bot_id), secrets)
+            return CommandMode(chosen.command or (), home.runs(bot_id), secrets), None
+        case "console":
+            from actors.conversation import Conversation
+            from actors.modes.console import ConsoleMode
+
+            console = ConsoleMode(home.console_history(bot_id, binding_key))
+            return console, Conversation(console, thread)
     from actors.modes.echo import EchoMode
 
-    return EchoMode()
+    return EchoMode(), None
 
 
 # -- the other commands ----------------------------------------------------------------------------

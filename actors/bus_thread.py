@@ -62,6 +62,10 @@ class BusThread:
             body["text"] = text
         await self._follower.call("answerCallbackQuery", body)
 
+    async def leave(self) -> None:
+        """Give the thread up."""
+        await self._follower.leave()
+
     def _target(self) -> Target:
         target = self._follower.plan.target
         if target is None:

@@ -27,8 +27,13 @@ exit status: 0 ok, 2 usage, 3 refused, 4 bad token or configuration, 5 internal 
 """
 
 
-def parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str] | None]:
-    """Options, and the command line after `--`; exits with 2 and a sentence for what is none."""
+def parse(
+    arguments: Sequence[str], is_terminal: bool = False
+) -> tuple[argparse.Namespace, list[str] | None]:
+    """Options, and the command line after `--`; exits with 2 and a sentence for what is none.
+
+    `is_terminal`: both standard streams are one, so that somebody can read and type.
+    """
     before, command = list(arguments), None
     if "--" in before:
         at = before.index("--")
@@ -38,21 +43,27 @@ def parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str] | Non
     parser = _parser()
     options = parser.parse_args(before)
     if options.command == "run":
-        _check_mode(parser, options, command)
+        _check_mode(parser, options, command, is_terminal)
     elif command is not None:
         parser.error(f"{options.command} takes no command line")
     return options, command
 
 
 def _check_mode(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, command: list[str] | None
+    parser: argparse.ArgumentParser,
+    options: argparse.Namespace,
+    command: list[str] | None,
+    is_terminal: bool,
 ) -> None:
     if options.mode is None:
-        options.mode = "echo" if command is None else "command"
+        without_command = "console" if is_terminal else "echo"
+        options.mode = without_command if command is None else "command"
     if options.mode == "command" and not command:
         parser.error("mode command needs a command line: -- CMD ARG…")
-    if options.mode == "echo" and command is not None:
-        parser.error("mode echo takes no command line")
+    if options.mode != "command" and command is not None:
+        parser.error(f"mode {options.mode} takes no command line")
+    if options.mode == "console" and not is_terminal:
+        parser.error("mode console needs a terminal to read from and to write to")
     if options.name is not None and not is_thread_name(options.name):
         parser.error(f"a thread name has 1 to {LONGEST_NAME} characters in one line")
 
@@ -106,8 +117,8 @@ def _add_run(commands: Any) -> None:
     run_parser.add_argument("--name", metavar="THREAD_NAME", help="default: DIRECTORY · PROGRAM")
     run_parser.add_argument(
         "--mode",
-        choices=("echo", "command"),
-        help="what answers; default: command with -- CMD, else echo",
+        choices=("console", "echo", "command"),
+        help="what answers; default: command with -- CMD, else console in a terminal, else echo",
     )
     run_parser.add_argument(
         "--sandbox-port", type=_port, metavar="N", help="port of the practice chat"
@@ -156,15 +167,15 @@ def is_thread_name(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and not name.isspace() and name.isprintable()
 
 
-def program_name(command: Sequence[str] | None) -> str:
-    """The program behind the thread, as people call it."""
-    return "echo" if command is None else PurePath(command[0]).name or command[0]
+def program_name(command: Sequence[str] | None, mode: str = "echo") -> str:
+    """The program behind the thread, as people call it; the mode where there is none."""
+    return mode if command is None else PurePath(command[0]).name or command[0]
 
 
-def default_name(directory: str, command: Sequence[str] | None) -> str:
+def default_name(directory: str, command: Sequence[str] | None, mode: str = "echo") -> str:
     """`api · claude`: the directory and the program."""
     place = PurePath(directory).name or directory
-    name = f"{place} · {program_name(command)}"
+    name = f"{place} · {program_name(command, mode)}"
     return "".join(one if one.isprintable() else "?" for one in name)[:LONGEST_NAME]
 
 
@@ -184,3 +195,6 @@ def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> st
     if command is not None:
         words += ["--", *command]
     return shlex.join(words)
+    if options.mode == "echo":
+        # In a terminal, where it is started again, it would not be echo by itself.
+        words += ["--mode", "echo"]

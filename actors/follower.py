@@ -25,6 +25,7 @@ from actors.plans.follower import (
     HEARTBEAT_EVERY_MS,
     HEARTBEAT_WITHIN_MS,
     JOURNAL_KINDS,
+    LEAVE_WITHIN_MS,
     LOST_REGISTRATION,
     REGISTER_WITHIN_MS,
     CallEnd,
@@ -66,12 +67,16 @@ class Follower:
         self._requests = 0
         self._client: BusClient | None = None
         self._secret = ""
+        self._has_left = False
 
     async def serve(self, endpoint: str, secret: str, on_registered: Callable[[], None]) -> None:
         """Register and stay registered until the connection or the registration is lost.
 
         Raises EndpointUnreachable and RegistrationRefused. Cancelling it drops the connection.
         """
+        if self._has_left:
+            # Registering would give it a new thread in place of the one that it gave up.
+            await asyncio.Event().wait()
         try:
             client = await BusClient.connect(endpoint, self._on_request)
         except OSError as failure:
@@ -113,6 +118,28 @@ class Follower:
                 raise CommitUnknown(method) from None
             raise LeaderUnavailable(str(lost)) from None
         return self._called(method, ack, plan)
+
+    async def leave(self) -> None:
+        """Give the thread up: it is deleted; raises the errors of `actors.thread`.
+
+        From the request on this process registers no more, unless it was refused.
+        """
+        client, plan = self._client, self.plan
+        if client is None or not plan.is_registered:
+            raise LeaderUnavailable("this process is not registered")
+        request = plan.disconnect(self._next_id(), self._secret, self._clock().wall)
+        self._has_left = True
+        try:
+            ack = await client.request(request, LEAVE_WITHIN_MS)
+        except BusLost as lost:
+            self._has_left = lost.written
+            if lost.written:
+                # The intent is on record by now, or the thread simply stays.
+                raise CommitUnknown("disconnect") from None
+            raise LeaderUnavailable(str(lost)) from None
+        if not ack.ok:
+            self._has_left = False
+            raise CallRefused(ack.message or M.HANDLER_FAILED)
 
     def _called(self, method: str, ack: Ack, plan: FollowerPlan) -> Any:
         if not ack.ok and ack.message in LOST_REGISTRATION and self._client is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from actors import instance_texts as texts
 from actors.clock import boot_ms, wall_ms
+from actors.conversation import Conversation
 from actors.event_log import log_event, log_path, redact
 from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
 from actors.launcher_handle import LauncherHandle
@@ -73,6 +74,9 @@ class Parts:
     identities: Identities
     follower: Follower
     session: Session
+    conversation: Conversation | None
+    """With the terminal, where there is one to type in."""
+
     thread: Thread
     farewell: str
     """What the thread is told when this process ends in order."""
@@ -113,7 +117,7 @@ class Instance:
         life = asyncio.create_task(self._life())
         session = asyncio.create_task(parts.session.run())
         launcher = asyncio.create_task(self._pump())
-        signalled = asyncio.create_task(self._signalled.wait())
+        signalled = asyncio.create_task(self._asked_to_end())
         reasons = {life, session, launcher, signalled}
         await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
         status = self._status(life, session, launcher, signalled)
@@ -129,6 +133,37 @@ class Instance:
         return status
 
     # -- ending ---------------------------------------------------------------------------------
+
+    async def _asked_to_end(self) -> None:
+        """By a signal, by whoever types, or by the owner of the thread, who had it deleted."""
+        parts = self._parts
+        wishes: set[asyncio.Task[Any]] = {
+            asyncio.create_task(self._signalled.wait()),
+            asyncio.create_task(parts.session.left.wait()),
+        }
+        if parts.conversation is not None:
+            parts.terminal.above = parts.conversation.console.write
+            wishes.add(asyncio.create_task(parts.conversation.run()))
+        try:
+            done, _ = await asyncio.wait(wishes, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await self._end_conversation()
+            for wish in wishes:
+                wish.cancel()
+            await asyncio.gather(*wishes, return_exceptions=True)
+        for wish in done:
+            if not wish.cancelled() and wish.exception() is not None:
+                # The terminal is gone, and whoever typed with it.
+                log_event("instance.console_failed", "WARNING", text=repr(wish.exception()))
+
+    async def _end_conversation(self) -> None:
+        parts = self._parts
+        if parts.conversation is None:
+            return
+        unsent = await parts.conversation.close()
+        parts.terminal.above = None
+        for excerpt in unsent:
+            parts.terminal.tell(texts.NOT_SENT.format(excerpt=excerpt))
 
     def _heed_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -190,6 +225,8 @@ class Instance:
     async def _say_farewell(self, left: float) -> None:
         """Once, if it can be: what is not said now is said when something waits for this process."""
         parts = self._parts
+        if parts.session.left.is_set():
+            return
         within = min(FAREWELL_WITHIN_S, max(0.1, left - LAUNCHER_ENDS_WITHIN_S))
         try:
             async with asyncio.timeout(within):

@@ -57,4 +57,12 @@ BOT_SETTINGS_WITHOUT_BOT = (
     "{options} belong to a bot of your own. Give its token with --token-file FILE or in "
     "TELEGRAM_BOT_TOKEN."
 )
+CONSOLE_BEGINS = (
+    "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."
+)
+TYPED_WAITS = "No process talks to Telegram at present. What you typed is sent when one does."
+TYPED_UNCLEAR = 'The connection broke, so this may not have arrived: "{excerpt}"'
+TYPED_REFUSED = "Not sent: {reason}"
+NOT_SENT = 'Not sent before the end: "{excerpt}"'
+
 DIRECTORY_GONE = "The current directory does not exist any more."

@@ -60,6 +60,10 @@ class Outbox:
         """Answer a pressed button; raises CallRefused, and CommitUnknown after many tries."""
         await self._repeated(lambda: self.thread.answer_callback(callback_id, text))
 
+    async def leave(self) -> None:
+        """Have the thread deleted; raises CommitUnknown and CallRefused."""
+        await self._available(self.thread.leave)
+
     async def say(
         self, text: str, *, reply_to: int | None = None, buttons: Sequence[Button] | None = None
     ) -> bool:

@@ -80,6 +80,8 @@ class Session:
         self._ended = False
         self._stop_wanted = False
         self._shown = Shown()
+        self.left = asyncio.Event()
+        """Set once the thread is deleted at its owner's wish: this process is to end."""
 
     # -- what the follower calls ----------------------------------------------------------------
 
@@ -259,7 +261,13 @@ class Session:
             log_event("session.raised", "ERROR", text=repr(task.exception()))
 
     async def _do_run(
-        self, delivery_id: str, text: str, reply_to: int | None, sent_while_stopped: int | None
+        self,
+        delivery_id: str,
+        text: str,
+        reply_to: int | None,
+        sent_at: int | None,
+        sent_while_stopped: int | None,
+        remark: str,
     ) -> None:
         if sent_while_stopped is not None:
             marked = texts.SENT_WHILE_STOPPED.format(
@@ -273,7 +281,7 @@ class Session:
             lambda: self._tell("on_silent", delivery_id, SILENT_MINUTES),
         )
         fault("session.before-run")
-        prompt = Prompt(token=delivery_id[-8:], text=text)
+        prompt = Prompt(delivery_id[-8:], text, remark, sent_at)
         parts: tuple[str, ...] = ()
         reason = ""
         try:
@@ -364,6 +372,18 @@ class Session:
         if message_id is not None:
             with contextlib.suppress(ThreadError):
                 await self._outbox.edit(message_id, text)
+
+    async def _do_leave(self, _delivery_id: str, message_id: int | None) -> None:
+        try:
+            await self._outbox.leave()
+        except CommitUnknown:
+            log_event("session.leave_unclear", "WARNING")
+        except CallRefused as refused:
+            text = texts.CLOSE_FAILED.format(reason=refused.description)
+            await self._do_rewrite(_delivery_id, message_id, text)
+            return
+        await self._tell("on_left").wait()
+        self.left.set()
 
     async def _do_stop(self, _delivery_id: str) -> None:
         self._stop_wanted = True

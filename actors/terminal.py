@@ -8,6 +8,7 @@ import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from typing import TextIO
 
 from actors.event_log import redacted
@@ -39,14 +40,22 @@ class Terminal:
         self._out = out if out is not None else sys.stdout
         self._errors = errors if errors is not None else sys.stderr
         self._told: set[str] = set()
+        self.above: Callable[[str], None] | None = None
+        """Prints above the line that is being typed, while somebody types in this terminal."""
 
     def say(self, line: str) -> None:
         """One line for programs."""
-        _write(self._out, line)
+        self._put(self._out, line)
 
     def tell(self, sentence: str) -> None:
         """One sentence for people."""
-        _write(self._errors, redacted(sentence))
+        self._put(self._errors, redacted(sentence))
+
+    def _put(self, stream: TextIO, line: str) -> None:
+        if self.above is not None and stream.isatty():
+            self.above(line)
+        else:
+            _write(stream, line)
 
     def tell_once(self, sentence: str) -> None:
         """The same sentence only the first time."""

@@ -53,5 +53,8 @@ class Thread(Protocol):
     async def typing(self) -> None:
         """Show that something is being done; shown for about five seconds."""
 
+    async def leave(self) -> None:
+        """Have the thread deleted, with everything in it; this process asks for no other."""
+
     async def answer_callback(self, callback_id: str, text: str | None = None) -> None:
         """End the waiting of a pressed button, with a short text if there is something to say."""

@@ -58,6 +58,10 @@ class Home:
         digest = hashlib.sha256(binding_key.encode()).hexdigest()[:16]
         return self.bot_directory(bot_id) / f"inbox-{digest}.db"
 
+    def console_history(self, bot_id: int | str, binding_key: str) -> Path:
+        """What was typed in the console of one binding."""
+        return self.inbox_database(bot_id, binding_key).with_suffix(".history")
+
     def socket_path(self, bot_id: int | str) -> Path:
         """Where the bus listens: beside the databases, or at a short name when that is too long."""
         path = self.bot_directory(bot_id) / "bus.sock"

@@ -26,6 +26,11 @@ class Prompt:
     """Names the delivery, the same in every try."""
 
     text: str
+    remark: str = ""
+    """What came with the text: `photo`, `voice message`, or that it is `edited`."""
+
+    sent_at: int | None = None
+    """When it was sent, in milliseconds, where that is known."""
 
 
 class Mode(Protocol):

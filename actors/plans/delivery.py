@@ -16,6 +16,9 @@ class Content(enum.StrEnum):
     PROMPT = "prompt"
     STOP = "stop"
     STATUS = "status"
+    HELP = "help"
+    NEW = "new"
+    CLOSE = "close"
     NO_TEXT = "no-text"
     """A message that a person sent, but without any text."""
 
@@ -29,14 +32,32 @@ COMMANDS: Mapping[str, Content] = {
     "/stop": Content.STOP,
     "/abort": Content.STOP,
     "/status": Content.STATUS,
+    "/help": Content.HELP,
+    "/start": Content.HELP,
+    "/new": Content.NEW,
+    "/close": Content.CLOSE,
 }
 
-_SENT_BY_PEOPLE = frozenset(
-    {
-        *("animation", "audio", "contact", "dice", "document", "game", "location", "paid_media"),
-        *("photo", "poll", "sticker", "story", "venue", "video", "video_note", "voice"),
-    }
-)
+ATTACHMENTS: Mapping[str, str] = {
+    # An animation is a document too, and a venue a location: the more exact word comes first.
+    "animation": "animation",
+    "audio": "audio",
+    "photo": "photo",
+    "video": "video",
+    "video_note": "video message",
+    "voice": "voice message",
+    "sticker": "sticker",
+    "venue": "place",
+    "location": "place",
+    "contact": "contact",
+    "poll": "poll",
+    "dice": "dice",
+    "game": "game",
+    "story": "story",
+    "paid_media": "paid media",
+    "document": "file",
+}
+"""What people send besides text, and the word for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +110,9 @@ class Item:
     sent_at: int | None = None
     """When Telegram got it, in milliseconds; the clock of Telegram has whole seconds."""
 
+    attachment: str = ""
+    """The word for what came with the text."""
+
     callback_id: str | None = None
     attempts: int = 0
     due_at: int = 0
@@ -127,6 +151,7 @@ def read(delivery_id: str, kind: str, carrier: Mapping[str, Any]) -> Item:
         message_id=message_id,
         text=text,
         sent_at=date * 1_000 if isinstance(date, int) else None,
+        attachment=next((word for key, word in ATTACHMENTS.items() if key in carrier), ""),
     )
 
 
@@ -144,7 +169,7 @@ def _content(kind: str, text: str, carrier: Mapping[str, Any]) -> Content:
         return Content.NOTHING
     if text.strip():
         return command_of(text) or Content.PROMPT
-    return Content.NO_TEXT if _SENT_BY_PEOPLE & carrier.keys() else Content.NOTHING
+    return Content.NO_TEXT if ATTACHMENTS.keys() & carrier.keys() else Content.NOTHING
 
 
 def _read_press(delivery_id: str, carrier: Mapping[str, Any]) -> Item:

@@ -12,6 +12,7 @@ from typing import Any
 from messages.bus import (
     SOURCE_UPDATE_FIELD,
     Ack,
+    Disconnect,
     Forward,
     Heartbeat,
     Register,
@@ -25,6 +26,7 @@ from messages.bus_texts import COMMIT_UNKNOWN, STALE_TARGET, M
 from messages.wire import is_whole
 
 REGISTER_WITHIN_MS = 30_000
+LEAVE_WITHIN_MS = 60_000
 CALL_WITHIN_MS = 30_000
 HEARTBEAT_EVERY_MS = 1_000
 HEARTBEAT_WITHIN_MS = 10_000
@@ -142,6 +144,16 @@ class FollowerPlan:
     def heartbeat(self, request_id: str, auth: str, now_wall: int) -> Heartbeat:
         """Say that this process is there."""
         return Heartbeat(
+            request_id=request_id,
+            auth=auth,
+            instance_id=self.instance_id,
+            registration_generation=self.generation,
+            sent_at_ms=now_wall,
+        )
+
+    def disconnect(self, request_id: str, auth: str, now_wall: int) -> Disconnect:
+        """Give the thread up."""
+        return Disconnect(
             request_id=request_id,
             auth=auth,
             instance_id=self.instance_id,

@@ -14,6 +14,8 @@ from messages import texts
 
 PREFIX = "s"
 STOP = "stop"
+CLOSE, KEEP = "close", "keep"
+"""What may be answered to the question whether the thread is to be deleted."""
 _EXCERPT_UNITS = 40
 
 
@@ -102,6 +104,14 @@ def buttons_of(held: Held) -> Buttons:
 def stop_button(item: Item) -> Buttons:
     """The button that ends a run."""
     return ((texts.BUTTON_STOP, f"{PREFIX}:{STOP}:{item.token}"),)
+
+
+def close_buttons(item: Item) -> Buttons:
+    """The buttons under the question whether the thread is to be deleted."""
+    return (
+        (texts.BUTTON_CLOSE, f"{PREFIX}:{CLOSE}:{item.token}"),
+        (texts.BUTTON_KEEP, f"{PREFIX}:{KEEP}:{item.token}"),
+    )
 
 
 def pressed(data: str) -> tuple[str, str] | None:

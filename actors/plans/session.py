@@ -15,11 +15,14 @@ from actors.plans.command_run import duration
 from actors.plans.delivery import Content, Item, Progress
 from actors.plans.effects import Effects, Notify, Now, Perform, WakeAfter, Write
 from actors.plans.question import (
+    CLOSE,
+    KEEP,
     STOP,
     WORDINGS,
     Choice,
     Held,
     Question,
+    close_buttons,
     pressed,
     stop_button,
 )
@@ -135,6 +138,14 @@ class SessionPlan:
                 return self, (*written, say("say", item, texts.NOTHING_IS_RUNNING))
             case Content.STATUS:
                 return self, (*written, say("say", item, self._status(now)))
+            case Content.HELP:
+                return self, (*written, say("say", item, texts.HELP))
+            case Content.NEW:
+                return self, (*written, say("say", item, texts.NOTHING_TO_FORGET))
+            case Content.CLOSE:
+                return self, (*written, say("say", item, texts.CLOSE, close_buttons(item)))
+            case Content.NO_TEXT if self.traits.shows_everything:
+                return self._queued(item), written
             case Content.NO_TEXT:
                 return self, (*written, say("say", item, texts.ONLY_TEXT))
             case Content.EDIT:
@@ -154,6 +165,8 @@ class SessionPlan:
                 queue = tuple(changed if other is item else other for other in self.queue)
                 written = write("edit_pending", item, now, text=edit.text)
                 return dataclasses.replace(self, queue=queue), (written, done)
+        if self.traits.shows_everything:
+            return self._queued(edit), ()
         return self, (done,)
 
     # -- buttons --------------------------------------------------------------------------------
@@ -167,6 +180,11 @@ class SessionPlan:
                 return self, (done, answer_press(press, texts.NOTHING_IS_RUNNING))
             plan = dataclasses.replace(self, stops=(*self.stops, press))
             return plan, (done, answer_press(press, None), Perform("stop", press.delivery_id, {}))
+        if verb == KEEP:
+            return self, (done, answer_press(press, None), rewrite(press, texts.CLOSE_KEPT))
+        if verb == CLOSE:
+            leave = Perform("leave", press.delivery_id, {"message_id": press.message_id})
+            return self, (done, answer_press(press, texts.CLOSING), leave)
         for held in self.held:
             choices = WORDINGS[held.question].choices
             if held.item.token == token and verb in choices:
@@ -318,6 +336,20 @@ class SessionPlan:
         """Something may be due."""
         return self._advanced(now)
 
+    def on_left(self, now: Now) -> tuple["SessionPlan", Effects]:
+        """The thread is deleted: what waited in it, or was asked there, is dropped with it."""
+        dropped = [
+            *self.queue,
+            *(held.item for held in self.held),
+            *self.telling,
+            *self.retelling,
+            *((self.running,) if self.running is not None else ()),
+        ]
+        plan = dataclasses.replace(
+            self, queue=(), held=(), telling=(), retelling=(), running=None, closing=True
+        )
+        return plan, tuple(write("mark_done", item, now) for item in dropped)
+
     def on_closing(self, now: Now) -> tuple["SessionPlan", Effects]:
         """The process ends: nothing is started any more, what was started may still be settled."""
         return dataclasses.replace(self, closing=True), ()
@@ -338,10 +370,15 @@ class SessionPlan:
         return self.running is not None and not self.run_is_over and self.traits.stoppable
 
     def _status(self, now: Now) -> str:
-        if self.running is None:
-            return texts.STATUS_IDLE
-        took = duration(now.boot - self.running_since)
-        return texts.STATUS_WORKING.format(duration=took, count=len(self.queue))
+        words = texts.STATUS_IDLE
+        if self.running is not None:
+            took = duration(now.boot - self.running_since)
+            words = texts.STATUS_WORKING.format(duration=took, count=len(self.queue))
+        if not self.held:
+            return words
+        count = len(self.held)
+        asked = texts.STATUS_ONE_ASKED if count == 1 else texts.STATUS_SOME_ASKED
+        return f"{words} {asked.format(count=count)}"
 
     def _queued(self, item: Item) -> "SessionPlan":
         queue = tuple(sorted((*self.queue, item), key=lambda queued: queued.order))

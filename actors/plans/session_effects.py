@@ -28,7 +28,14 @@ def keep_progress(item: Item, now: Now) -> Effect:
 def run(item: Item) -> Effect:
     """Run a prompt."""
     sent_at = item.sent_at if item.late else None
-    arguments = {"text": item.text, "reply_to": item.message_id, "sent_while_stopped": sent_at}
+    remark = "edited" if item.content is Content.EDIT else item.attachment
+    arguments = {
+        "text": item.text,
+        "reply_to": item.message_id,
+        "sent_at": item.sent_at,
+        "sent_while_stopped": sent_at,
+        "remark": remark,
+    }
     return Perform("run", item.delivery_id, arguments)
 
 

@@ -17,6 +17,9 @@ class Traits:
     announces_queue: bool = True
     """A prompt that has to wait is told so."""
 
+    shows_everything: bool = False
+    """Attachments without text and later edits are shown as well, by a word."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Restored:

@@ -68,6 +68,12 @@ class ScriptedThread:
         """Nothing is kept of it."""
         self._failure("typing")
 
+    async def leave(self) -> None:
+        """The thread is gone, unless the test says otherwise."""
+        failure = self._failure("leave")
+        if failure is not None:
+            raise failure
+
     async def answer_callback(self, callback_id: str, text: str | None = None) -> None:
         """Keep the answer."""
         failure = self._failure("answer_callback")

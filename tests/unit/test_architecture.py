@@ -45,6 +45,7 @@ THIRD_PARTY = {
     "httpx",
     "httpcore",
     "anyio",
+    "prompt_toolkit",
     # Names processes where it happens to be installed.
     "setproctitle",
 }
@@ -59,7 +60,9 @@ ALLOWED = {
     ),
     "actors": (
         {"messages", "stores", "actors"},
-        {"marshmallow", "thespian", "aiohttp", "psutil", "loguru", "setproctitle"} | TRANSPORT,
+        {"marshmallow", "thespian", "aiohttp", "psutil", "loguru", "setproctitle"}
+        | {"prompt_toolkit"}
+        | TRANSPORT,
     ),
     "run.py": ({"messages", "stores", "actors"}, {"psutil"}),
 }

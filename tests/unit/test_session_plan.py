@@ -179,7 +179,16 @@ def test_a_message_from_before_the_start_is_marked_as_such() -> None:
     told = Told()
     first = told.admit("old", date=START // 1_000 - 60)
     (run,) = performed(told.looked(), "run")
-    assert run == (first, {"text": "old", "reply_to": 1, "sent_while_stopped": START - 60_000})
+    assert run == (
+        first,
+        {
+            "text": "old",
+            "reply_to": 1,
+            "sent_at": START - 60_000,
+            "sent_while_stopped": START - 60_000,
+            "remark": "",
+        },
+    )
     told.ended(first)
     told.looked()
     told.admit("new")
@@ -239,7 +248,7 @@ def test_the_status_is_told_at_once() -> None:
     told.admit("two")
     told.later(12_000)
     told.admit("/status")
-    assert texts_of(told.looked(), "say") == ["Idle.", "Working for 12 s, 1 waiting."]
+    assert texts_of(told.looked(), "say") == ["Idle, nothing waits.", "Working for 12 s, 1 waiting."]
 
 
 def test_ordinary_words_that_look_like_commands_are_prompts() -> None:
