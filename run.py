@@ -423,11 +423,11 @@ def _compose(
         identities=identities,
         follower=follower,
         session=session,
+        conversation=conversation,
         thread=thread,
         farewell=stopped(shown_directory(chosen.directory, user_home), identity.command),
         terminal=terminal,
         thread_name_of=thread_name_of,
-        conversation=conversation,
         set_secret=lambda secret: secrets.update(bus=secret),
     )
     return parts, inbox.deliveries.database.close

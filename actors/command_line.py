@@ -192,9 +192,9 @@ def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> st
         words += ["--bot", options.bot]
     if options.name is not None:
         words += ["--name", options.name]
-    if command is not None:
-        words += ["--", *command]
-    return shlex.join(words)
     if options.mode == "echo":
         # In a terminal, where it is started again, it would not be echo by itself.
         words += ["--mode", "echo"]
+    if command is not None:
+        words += ["--", *command]
+    return shlex.join(words)

@@ -38,6 +38,14 @@ TOKEN_REFUSED_LATER = (
 TREES_FAILED = (
     "What talks to Telegram failed again and again. This process waits half a minute. See {log}"
 )
+CONSOLE_BEGINS = (
+    "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."
+)
+TYPED_WAITS = "No process talks to Telegram at present. What you typed is sent when one does."
+TYPED_UNCLEAR = 'The connection broke, so this may not have arrived: "{excerpt}"'
+TYPED_REFUSED = "Not sent: {reason}"
+NOT_SENT = 'Not sent before the end: "{excerpt}"'
+
 LAUNCHER_ENDED = "A part of this process ended unexpectedly, and so does the rest. See {log}"
 FAILED_INSIDE = "Something failed inside. What was said is kept. See {log}"
 
@@ -57,12 +65,4 @@ BOT_SETTINGS_WITHOUT_BOT = (
     "{options} belong to a bot of your own. Give its token with --token-file FILE or in "
     "TELEGRAM_BOT_TOKEN."
 )
-CONSOLE_BEGINS = (
-    "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."
-)
-TYPED_WAITS = "No process talks to Telegram at present. What you typed is sent when one does."
-TYPED_UNCLEAR = 'The connection broke, so this may not have arrived: "{excerpt}"'
-TYPED_REFUSED = "Not sent: {reason}"
-NOT_SENT = 'Not sent before the end: "{excerpt}"'
-
 DIRECTORY_GONE = "The current directory does not exist any more."
