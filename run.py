@@ -190,6 +190,7 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     from actors.launcher import Launcher
     from stores.config import Config
     from stores.home import Home
+    from stores.token_variables import variables
 
     directory = _current_directory()
     home = Home(options.home).ensure()
@@ -199,8 +200,8 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     bot, is_practice = _choose(options, home, config)
     for secret in (bot.token, bot.token.partition(":")[2]):
         event_log.redact(secret)
-    if not is_practice:
-        remember(config, bot)
+    if not is_practice and not options.no_save:
+        remember(config, bot, variables())
     home.ensure(bot.bot_id)
     name = options.name or default_name(directory, command, options.mode)
     chosen = Chosen(options, command, directory, name, home, bot, is_practice)
@@ -260,14 +261,17 @@ def _choose(options: argparse.Namespace, home: Home, config: Any) -> tuple[Chose
     from actors.bot_choice import PRACTICE, ChosenBot, Wanted, choose_bot
     from actors.sandbox.chat import OWNER
     from actors.sandbox.credentials import practice_token
+    from stores.token_variables import GIVEN, keep, take, variables
 
     wanted = Wanted(
         options.bot, options.token_file, options.api_root, options.owner, options.chat
     )
-    bot = choose_bot(config, wanted, os.environ)
-    # Nothing that is started from here has any use for it.
-    os.environ.pop("TELEGRAM_BOT_TOKEN", None)
+    # Nothing that is started from here has any use for a token.
+    take(os.environ, (GIVEN, *config.token_variables()))
+    bot = choose_bot(config, wanted, variables())
     if bot is not None:
+        if options.no_save:
+            keep(GIVEN, bot.token)
         return bot, False
     token = practice_token(home.practice)
     return ChosenBot(PRACTICE, token, None, OWNER.user_id, OWNER.user_id, is_new=False), True

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from actors import instance_texts as texts
 from stores.config import BotConfig, Config
+from stores.token_variables import GIVEN
 
 PRACTICE = "practice"
 """The name of the practice bot; `--bot practice` asks for it though another bot is set up."""
@@ -50,6 +51,8 @@ class ChosenBot:
     token: str = dataclasses.field(repr=False)
     api_root: str | None
     owner_id: int
+    """The only user it obeys; 0: nobody is paired yet."""
+
     chat_id: int
     is_new: bool
     """The configuration did not know it before."""
@@ -61,18 +64,17 @@ class ChosenBot:
 
 
 def choose_bot(
-    config: Config, wanted: Wanted, environment: Mapping[str, str], owner_needed: bool = True
+    config: Config, wanted: Wanted, environment: Mapping[str, str]
 ) -> ChosenBot | None:
     """The bot; None for the practice chat. Raises ChoiceRefused and ConfigMalformed."""
-    name = wanted.name or environment.get("SWITCHBOARD_BOT") or None
-    if name is not None and not _NAME.fullmatch(name):
-        raise ChoiceRefused(USAGE, texts.BOT_NAME_MALFORMED)
-    given = _given_token(wanted, environment)
+    name = wanted_name(wanted, environment)
+    given = given_token(wanted, environment)
     if name == PRACTICE or (given is None and name is None and config.bot() is None):
         _refuse_settings_without_bot(wanted)
         return None
     if given is not None:
-        name, known = _known_for(config, name, given)
+        name, known = known_for(config, name, given, environment)
+        _refuse_another_bot(known, given, environment)
     else:
         known = config.bot(name)
         if known is None:
@@ -82,40 +84,61 @@ def choose_bot(
             )
         name = known.name
     token = given or _configured_token(known, environment)
-    api_root = wanted.api_root or environment.get("TELEGRAM_API_ROOT") or None
-    if api_root is None and known is not None:
-        api_root = known.api_root
-    if api_root is not None and not _ROOT.fullmatch(api_root):
-        raise ChoiceRefused(USAGE, texts.API_ROOT_MALFORMED.format(value=api_root))
+    api_root = chosen_api_root(wanted, environment, known)
     owner_id = wanted.owner_id or (known.owner_id if known is not None else None)
-    if owner_id is None and owner_needed:
-        raise ChoiceRefused(USAGE, texts.OWNER_MISSING)
     chat_id = wanted.chat_id or (known.chat_id if known is not None else None)
     return ChosenBot(
         name=name,
         token=token,
-        api_root=api_root.rstrip("/") if api_root else None,
+        api_root=api_root,
         owner_id=owner_id or 0,
         chat_id=chat_id or owner_id or 0,
         is_new=known is None,
     )
 
 
-def remember(config: Config, bot: ChosenBot) -> None:
+def remember(config: Config, bot: ChosenBot, environment: Mapping[str, str]) -> None:
     """Keep it for the next process; a token that the configuration only names stays where it is."""
     known = config.bots().get(bot.name)
-    reference = known.token if known is not None and known.token.startswith("$") else None
+    names_it = known is not None and known.resolved_token(environment) == bot.token
+    reference = known.token if known is not None and names_it else None
     kept = BotConfig(
         name=bot.name,
         token=reference or bot.token,
         api_root=bot.api_root,
-        owner_id=bot.owner_id,
+        owner_id=bot.owner_id or None,
         chat_id=None if bot.chat_id == bot.owner_id else bot.chat_id,
     )
     config.remember_bot(kept, make_default=config.bot() is None)
 
 
-def _given_token(wanted: Wanted, environment: Mapping[str, str]) -> str | None:
+def wanted_name(wanted: Wanted, environment: Mapping[str, str]) -> str | None:
+    """The name that was asked for; raises ChoiceRefused for what is none."""
+    name = wanted.name or environment.get("SWITCHBOARD_BOT") or None
+    if name is not None and not _NAME.fullmatch(name):
+        raise ChoiceRefused(USAGE, texts.BOT_NAME_MALFORMED)
+    return name
+
+
+def chosen_api_root(
+    wanted: Wanted, environment: Mapping[str, str], known: BotConfig | None
+) -> str | None:
+    """The Bot API server, None for Telegram's own; raises ChoiceRefused for what is no address."""
+    api_root = wanted.api_root or environment.get("TELEGRAM_API_ROOT") or None
+    if api_root is None and known is not None:
+        api_root = known.api_root
+    if api_root is not None and not _ROOT.fullmatch(api_root):
+        raise ChoiceRefused(USAGE, texts.API_ROOT_MALFORMED.format(value=api_root))
+    return api_root.rstrip("/") if api_root else None
+
+
+def is_token(text: str) -> bool:
+    """Whether it has the shape of a bot token."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def given_token(wanted: Wanted, environment: Mapping[str, str]) -> str | None:
+    """The token that is given now, None without one; raises ChoiceRefused for what is none."""
     if wanted.token_file is not None:
         path = Path(wanted.token_file).expanduser()
         try:
@@ -126,7 +149,7 @@ def _given_token(wanted: Wanted, environment: Mapping[str, str]) -> str | None:
             sentence = texts.TOKEN_FILE_UNREADABLE.format(path=path, reason=reason)
             raise ChoiceRefused(BAD_CONFIGURATION, sentence) from None
     else:
-        text = environment.get("TELEGRAM_BOT_TOKEN", "").strip()
+        text = environment.get(GIVEN, "").strip()
         if not text:
             return None
     if not _TOKEN.fullmatch(text):
@@ -134,17 +157,32 @@ def _given_token(wanted: Wanted, environment: Mapping[str, str]) -> str | None:
     return text
 
 
-def _known_for(config: Config, name: str | None, token: str) -> tuple[str, BotConfig | None]:
+def known_for(
+    config: Config, name: str | None, token: str, environment: Mapping[str, str]
+) -> tuple[str, BotConfig | None]:
     """The name a given token goes by, and what is known of that bot."""
     bots = config.bots()
     bot_id = token.partition(":")[0]
     if name is not None:
         return name, bots.get(name)
     for known in bots.values():
-        if known.token.partition(":")[0] == bot_id:
+        if (known.resolved_token(environment) or "").partition(":")[0] == bot_id:
             return known.name, known
     name = "default" if "default" not in bots else f"bot-{bot_id}"
     return name, bots.get(name)
+
+
+def _refuse_another_bot(
+    known: BotConfig | None, given: str, environment: Mapping[str, str]
+) -> None:
+    """A name stands for one bot: threads and offsets of two are never mixed."""
+    former = known.resolved_token(environment) if known is not None else None
+    if known is None or former is None or former.partition(":")[0] == given.partition(":")[0]:
+        return
+    sentence = texts.ANOTHER_BOT.format(
+        name=known.name, known=former.partition(":")[0], given=given.partition(":")[0]
+    )
+    raise ChoiceRefused(BAD_CONFIGURATION, sentence)
 
 
 def _configured_token(known: BotConfig | None, environment: Mapping[str, str]) -> str:

@@ -29,10 +29,11 @@ from actors.clock import boot_ms
 from actors.event_log import redact, redacted
 from actors.faults import fault
 from actors.fence import Fence
-from actors.plans.call_result import CallResult, Ending
+from actors.plans.call_result import NO_TOKEN, TOKEN_OF_ANOTHER_BOT, CallResult, Ending
 from stores.config import Config
 from stores.errors import StoreError
 from stores.home import Home
+from stores.token_variables import variables
 
 # anyio and httpcore are named above because httpx imports them with its first request, which after a
 # takeover is the first poll; here the launcher does it, long before.
@@ -51,6 +52,9 @@ def read_token(settings: Mapping[str, Any]) -> str:
     path = token_path(settings)
     if settings.get("practice"):
         return path.read_text("ascii", "replace").strip()
+    if settings.get("token_variable"):
+        # It was given, and nothing of it is to be remembered.
+        return variables().get(settings["token_variable"], "")
     bot = Config(path).bot(settings["bot_name"])
     return (bot.resolved_token() or "") if bot is not None else ""
 
@@ -164,6 +168,7 @@ class BotSession:
         self._api_root = (settings.get("api_root") or PUBLIC_API_ROOT).rstrip("/")
         self._request: FencedRequest | None = None
         self._bot: Bot | None = None
+        self._why_no_bot = NO_TOKEN
         self._token_seen: tuple[int, ...] = ()
         self._refused_at: int | None = None
 
@@ -191,7 +196,7 @@ class BotSession:
             return CallResult(Ending.UNSENT, description="The connection cannot be set up.")
         self._refresh_token()
         if self._bot is None:
-            return CallResult(Ending.UNAUTHORIZED, description="There is no token of this bot.")
+            return CallResult(Ending.UNAUTHORIZED, description=self._why_no_bot)
         if self._refused_at is not None and boot_ms() - self._refused_at < REFUSED_TOKEN_MS:
             return CallResult(Ending.UNAUTHORIZED, description="The token was refused.")
         end = await self._call(self._bot, method, params, budget_s)
@@ -226,14 +231,15 @@ class BotSession:
             # A file that is just being replaced by hand is no reason to forget a good token.
             return
         self._token_seen = seen
+        redact(token)
+        redact(token.replace(":", "%3A"))
         if token.partition(":")[0] != str(self._settings["bot_id"]):
             # Threads and offsets belong to a bot; another one's token must not touch them.
             self._bot = None
+            self._why_no_bot = TOKEN_OF_ANOTHER_BOT if token else NO_TOKEN
             return
         if self._bot is not None and self._bot.token == token:
             return
-        redact(token)
-        redact(token.replace(":", "%3A"))
         self._refused_at = None
         request = self._request
         base = f"{self._api_root}/bot"

@@ -114,6 +114,9 @@ def _add_run(commands: Any) -> None:
     run_parser.add_argument(
         "--chat", type=_chat, metavar="CHAT_ID", help="a forum; default: the owner's private chat"
     )
+    run_parser.add_argument(
+        "--no-save", action="store_true", help="remember nothing of a token that is given now"
+    )
     run_parser.add_argument("--name", metavar="THREAD_NAME", help="default: DIRECTORY · PROGRAM")
     run_parser.add_argument(
         "--mode",

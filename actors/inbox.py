@@ -15,7 +15,7 @@ from actors.plans.choosing import choice_of
 from actors.plans.effects import Write
 from actors.plans.inbox import AdmissionFacts, InboxPlan
 from actors.plans.place import shown_directory
-from actors.plans.routing import Known, messages_referred_to
+from actors.plans.routing import Known, messages_referred_to, sender_of
 from actors.tree_stores import open_bus, open_ingress
 from messages.envelope import Envelope
 from messages.inbox import AdmitUpdates
@@ -24,7 +24,9 @@ from stores.bus_settings import BusSettings
 from stores.identities import Identities
 from stores.ingress import Ingress
 from stores.message_ownership import MessageOwnership
+from stores.pairing import Pairing
 from stores.process_birth import Liveness, liveness
+from stores.refusals import Refusals
 
 KEEP_DONE_MS = 7 * 24 * 3_600_000
 KEEP_NEWEST = 5_000
@@ -53,6 +55,8 @@ class Inbox(PlanActor):
             "bus_settings": BusSettings(bus),
             "identities": Identities(bus),
             "message_ownership": MessageOwnership(bus),
+            "pairing": Pairing(bus),
+            "refusals": Refusals(bus),
         }
 
     def first_plan(self, settings: Mapping[str, Any]) -> InboxPlan:
@@ -117,12 +121,15 @@ class Inbox(PlanActor):
             held_before_ms=self.stores["bus_settings"].first_started_ms(),
         )
         ids = [i for update in body.updates if isinstance(i := update.get("update_id"), int)]
+        strangers = set(map(sender_of, body.updates)) - {known.owner_id, None}
         choices = [choice for choice in map(choice_of, body.updates) if choice is not None]
         return AdmissionFacts(
             cursor=self.stores["ingress"].cursor(),
             known=known,
             choices=self.stores["ingress"].by_ids([choice.update_id for choice in choices]),
             stored=frozenset(self.stores["ingress"].by_ids(ids)),
+            pairing=self.stores["pairing"].read(),
+            refused=self.stores["refusals"].last(strangers),
         )
 
     def read_wakeup_look_again(self) -> bool:

@@ -2,10 +2,11 @@
 
 NO_BOT = (
     "No bot is set up. Practice chat on this machine: {url}   "
-    "Your own bot: --token-file FILE --owner USER_ID"
+    "Your own bot: switchboard setup"
 )
 PRACTICE_SHOWN = "the practice chat"
 JOINED = "Joined @{username}. Open https://t.me/{username}"
+JOINED_OWNER = "Joined @{username} (owner {owner}). Open https://t.me/{username}"
 INBOX_DAMAGED = (
     "What waited for this thread was damaged and is moved aside: {path}. It starts empty."
 )
@@ -23,17 +24,35 @@ LEADS_ALREADY_UNNAMED = (
     "Process {pid} already leads {bot}. Leave out --role leader to join it."
 )
 FOREIGN_POLLER = (
-    "Another machine or program reads {bot}. Nothing was changed. Use one bot per machine."
+    "Another machine or program reads {bot}. Nothing was changed. Use one bot per machine: "
+    "switchboard setup --bot laptop"
 )
-POLL_CONFLICT = "Another program reads {bot}; messages may go astray. Stop it."
-POLL_CONFLICT_SOLVED = "Nobody else reads {bot} any more. Messages arrive again."
+POLL_CONFLICT = (
+    "Another program reads {bot}; messages may go astray. Stop it or give it its own bot."
+)
+WEBHOOK = (
+    "A webhook is set on {bot}, so its messages go elsewhere. Remove it there, or with: "
+    "switchboard setup. This continues by itself."
+)
+POLL_CONFLICT_SOLVED = "Solved. Messages to {bot} arrive again."
 
-TOKEN_REFUSED = (
-    "Telegram refused the token. Get a new one from @BotFather, then: --token-file FILE"
-)
+TOKEN_REFUSED = "Telegram refused the token. Get a new one from @BotFather, then: switchboard setup"
 TOKEN_REFUSED_LATER = (
-    "Telegram refuses the token. Everything waits; a new token is picked up by itself."
+    "Telegram refused the token. Everything waits. Get a new one from @BotFather, then: "
+    "switchboard setup. It is picked up by itself."
 )
+TOKEN_OF_ANOTHER_BOT = (
+    "The token in the configuration belongs to another bot than {bot}. Everything waits. Put the "
+    "right one back, or set up the other bot under a name of its own: switchboard setup --bot NAME"
+)
+TOKEN_ACCEPTED = "Telegram accepts the token again."
+UNREACHABLE = "Telegram cannot be reached. This continues by itself."
+
+THREADED_MODE_OFF = (
+    "{bot} has Threaded Mode off, so only one process can use it. Switch it on in @BotFather; "
+    "this continues by itself."
+)
+THREADED_MODE_ON = "{bot} has Threaded Mode on again."
 
 TREES_FAILED = (
     "What talks to Telegram failed again and again. This process waits half a minute. See {log}"
@@ -51,10 +70,6 @@ FAILED_INSIDE = "Something failed inside. What was said is kept. See {log}"
 
 # -- before it runs --------------------------------------------------------------------------------
 
-OWNER_MISSING = (
-    "Whose bot is it? Add your Telegram user id: --owner USER_ID  "
-    "(the bot obeys nobody else; @userinfobot tells you yours)"
-)
 TOKEN_MALFORMED = "That is no bot token. One looks like 123456789:AAE… and comes from @BotFather."
 TOKEN_FILE_UNREADABLE = "The token file cannot be read: {path}: {reason}."
 TOKEN_UNSET = "The configuration takes the token of {bot} from {variable}, which is not set."
@@ -62,7 +77,10 @@ BOT_UNKNOWN = "No bot named {name} is set up here. Known: {known}."
 BOT_NAME_MALFORMED = "A bot's name has up to 32 letters, digits, dots, dashes and underscores."
 API_ROOT_MALFORMED = "The API root is no http address: {value}"
 BOT_SETTINGS_WITHOUT_BOT = (
-    "{options} belong to a bot of your own. Give its token with --token-file FILE or in "
-    "TELEGRAM_BOT_TOKEN."
+    "{options} belong to a bot of your own. Set it up first: switchboard setup"
+)
+ANOTHER_BOT = (
+    "{name} is the bot {known}; this token belongs to the bot {given}. Give that one a name of its "
+    "own: --bot NAME. Or change what {name} is: switchboard setup --bot {name}"
 )
 DIRECTORY_GONE = "The current directory does not exist any more."

@@ -58,7 +58,6 @@ def collect(options: argparse.Namespace, environment: Mapping[str, str]) -> Stat
         Config(home.config),
         Wanted(options.bot, options.token_file),
         environment,
-        owner_needed=False,
     )
     if bot is not None:
         redact(bot.token)

@@ -19,6 +19,21 @@ class EpochLost:
     where: str = said(fields.String(), "key of the child")
 
 
+@message("OwnerPaired")
+class OwnerPaired:
+    """From the Inbox: somebody sent the code, which is on record, and is the owner from now on."""
+
+    owner_id: int = said(fields.Integer(strict=True), "user id of the owner")
+    owner_name: str = said(fields.String(), "first name, empty when it is not known")
+    chat_id: int = said(fields.Integer(strict=True), "chat in which threads are made")
+    told_in: int = said(fields.Integer(strict=True), "chat in which the code was sent")
+
+
+@message("TopicsDoubted")
+class TopicsDoubted:
+    """From the provisioner: Telegram says that there are no threads; the bot should be asked."""
+
+
 @message("DescribeInstance")
 class DescribeInstance:
     """From the registry, for an operator: what goes on in the whole tree?"""

@@ -88,7 +88,6 @@ PROCESS_ABSENT = (
     "Stopped. What you write here waits. Start it again in {directory}: {command}"
 )
 PROCESS_ABSENT_PLAIN = "Stopped. What you write here waits."
-PRIVATE_BOT = "This bot is private. Your id: {user_id}."
 
 # -- threads ---------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ or people wrote beside our fields stays.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from marshmallow import INCLUDE, Schema, ValidationError, fields, validate
 
 from stores.errors import ConfigMalformed
 from stores.private_files import file_lock, make_private_directory, replace_private_file
+from stores.token_variables import variables
 
 _TOKEN = r"\A(\$[A-Za-z_][A-Za-z0-9_]*|[0-9]{1,20}:[A-Za-z0-9_-]{1,128})\Z"
 _NAME = r"\A[A-Za-z0-9][A-Za-z0-9_.-]{0,31}\Z"
@@ -80,7 +80,8 @@ class BotConfig:
         """The token itself, or what the variable it names holds; None when that is not set."""
         if not self.token.startswith("$"):
             return self.token
-        return (os.environ if environment is None else environment).get(self.token[1:]) or None
+        known = variables() if environment is None else environment
+        return known.get(self.token[1:]) or None
 
 
 class Config:
@@ -103,6 +104,10 @@ class Config:
         if name is None and len(known) == 1:
             name = next(iter(known))
         return _bot(name, known[name]) if name is not None and name in known else None
+
+    def token_variables(self) -> tuple[str, ...]:
+        """The environment variables that are named in place of a token."""
+        return tuple(bot.token[1:] for bot in self.bots().values() if bot.token.startswith("$"))
 
     def remember_bot(self, bot: BotConfig, make_default: bool = False) -> None:
         """Add or replace a bot; what is not known of it is left out."""

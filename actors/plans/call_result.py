@@ -34,6 +34,10 @@ class CallResult:
     retry_after: int | None = None
 
 
+NO_TOKEN = "There is no token of this bot."
+TOKEN_OF_ANOTHER_BOT = "The token belongs to another bot."
+"""Descriptions of ours where Telegram was not asked at all."""
+
 RETRY_SAFE = frozenset(
     {
         "answerCallbackQuery",

@@ -11,6 +11,7 @@ from typing import Any
 from actors.plans.absences import NOTICE_GRACE_MS, WELCOME_WITHIN_MS, Absent, Welcome, notice, welcome
 from actors.plans.choosing import CALL_DEADLINE_MS, ask_which, asked_about, choice_of, settle_choice
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
+from actors.plans.front_door import FrontDoor
 from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
 from messages.follower_registry import DescribeFollowers, ForwardUpdate
 from messages.inbox import (
@@ -20,13 +21,10 @@ from messages.inbox import (
 )
 from messages.target_provisioner import TopicCreatedSeen
 from messages.telegram_gateway import CallTelegram
-from messages.texts import PRIVATE_BOT
 
 FORWARD_DEADLINE_MS = 40_000
 """A relay waits 30 s for its follower; this is longer, so that its failure arrives as an answer."""
 RETRY_BASE_MS, RETRY_CAP_MS = 1_000, 60_000
-DENY_EVERY_MS = 24 * 3_600_000
-REMEMBERED_STRANGERS = 1_000
 LOOK_AGAIN_MS = 5_000
 
 
@@ -46,6 +44,9 @@ class AdmissionFacts:
     known: Known
     choices: Mapping[int, Any]
     stored: frozenset[int] = frozenset()
+    pairing: Any = None
+    refused: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    """When the strangers among the senders were told last that the bot is private."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +57,6 @@ class InboxPlan:
     reachable: Mapping[str, Reachable] = dataclasses.field(default_factory=dict)
     under_way: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     asking: frozenset[int] = frozenset()
-    denied: Mapping[int, int] = dataclasses.field(default_factory=dict)
     absent_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
     gone_at: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When a process was seen to go, on the wall clock; it may only have changed its connection."""
@@ -114,8 +114,8 @@ class InboxPlan:
             and (facts.cursor is None or update["update_id"] > facts.cursor)
         ]
         cursor = max([u["update_id"] for u in updates] + [facts.cursor or 0])
-        routed = [(route(update, facts.known), update) for update in fresh]
-        effects: list[Any] = []
+        routed, at_the_door = self._received(fresh, facts, now)
+        effects: list[Any] = list(at_the_door)
         if fresh:
             arguments = {"batch": routed, "cursor": cursor, "epoch": self.epoch, "now": now.wall}
             effects.append(Write("ingress", "admit", arguments))
@@ -126,11 +126,24 @@ class InboxPlan:
         effects.append(Reply(envelope.message_id, UpdatesAdmitted(cursor=cursor)))
         return plan, tuple(effects)
 
+    def _received(
+        self, fresh: list[Any], facts: AdmissionFacts, now: Now
+    ) -> tuple[list[tuple[Routed, Any]], Effects]:
+        """Where each belongs, after what is for the bot itself was taken out."""
+        names = sorted(live.thread_name for live in self.reachable.values())
+        door = FrontDoor(
+            self.epoch, facts.known.owner_id, facts.pairing, facts.refused, tuple(names)
+        )
+        routed, effects = [], []
+        for update in fresh:
+            door, place, more = door.receive(route(update, facts.known), update, now)
+            routed.append((place, update))
+            effects += more
+        return routed, tuple(effects)
+
     def _after_admission(
         self, place: Routed, update: Mapping[str, Any], facts: AdmissionFacts, now: Now
     ) -> tuple["InboxPlan", Effects]:
-        if place.reason == "stranger":
-            return self._deny(place, update, now)
         if place.reason == "choice":
             choice = choice_of(update)
             row = facts.choices.get(choice.update_id) if choice else None
@@ -142,28 +155,6 @@ class InboxPlan:
                 seen = TopicCreatedSeen(chat_id=chat_id, thread_id=thread_id, name=name)
                 return self, (Send("target_provisioner", seen),)
         return self, ()
-
-    def _deny(
-        self, place: Routed, update: Mapping[str, Any], now: Now
-    ) -> tuple["InboxPlan", Effects]:
-        stranger = place.from_id
-        noted = Notify("inbox.stranger", {"user_id": stranger, "kind": place.kind}, "WARNING")
-        told = self.denied.get(stranger or 0)
-        silent = told is not None and now.wall - told < DENY_EVERY_MS
-        private = place.kind in ("message", "edited_message") and place.chat_id == stranger
-        if stranger is None or silent or not private:
-            return self, (noted,)
-        denied = dict(list(self.denied.items())[-REMEMBERED_STRANGERS:])
-        denied[stranger] = now.wall
-        params: dict[str, Any] = {
-            "chat_id": stranger,
-            "text": PRIVATE_BOT.format(user_id=stranger),
-        }
-        if place.thread_id is not None:
-            params["message_thread_id"] = place.thread_id
-        call = CallTelegram(method="sendMessage", params=params, priority="control")
-        refusal = Send("telegram_gateway", call, f"deny/{place.update_id}", CALL_DEADLINE_MS, False)
-        return dataclasses.replace(self, denied=denied), (noted, refusal)
 
     # -- who is there ---------------------------------------------------------------------------
 

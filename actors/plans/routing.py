@@ -60,6 +60,15 @@ def message_of(update: Mapping[str, Any]) -> Mapping[str, Any]:
     return carrier
 
 
+def sender_of(update: Mapping[str, Any]) -> int | None:
+    """The user whose doing an update is."""
+    kind = kind_of(update)
+    carrier = update.get(kind) or {}
+    sender = carrier.get("user" if kind == "message_reaction" else "from") or {}
+    found = sender.get("id")
+    return found if isinstance(found, int) else None
+
+
 def messages_referred_to(update: Mapping[str, Any]) -> tuple[int, ...]:
     """Ids of messages whose owner would own this update too: its own, and a quoted one."""
     message = message_of(update)

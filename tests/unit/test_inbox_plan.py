@@ -7,12 +7,7 @@ import pytest
 
 from actors.plans.absences import NOTICE_GRACE_MS, Absent, Welcome
 from actors.plans.effects import Effects, Now, Reply, Send, WakeAfter, Write
-from actors.plans.inbox import (
-    DENY_EVERY_MS,
-    AdmissionFacts,
-    InboxPlan,
-    Reachable,
-)
+from actors.plans.inbox import AdmissionFacts, InboxPlan, Reachable
 from actors.plans.routing import Known
 from messages.envelope import Envelope
 from messages.follower_registry import (
@@ -108,18 +103,15 @@ def test_disorder_is_refused_whole(ids: tuple[int, ...]) -> None:
     assert (writes(effects), answer(effects).reason) == ([], "disorder")
 
 
-def test_a_stranger_is_told_once_a_day() -> None:
-    """One short sentence, in the stranger's own chat."""
-    plan, effects = admit(InboxPlan(epoch=3), message(10, None, sender=5), message(11, None, sender=5))
-    (denial,) = sends(effects)
-    assert denial.body.params == {"chat_id": 5, "text": "This bot is private. Your id: 5."}
-    facts = dataclasses.replace(FACTS, cursor=11)
-    plan, effects = admit(plan, message(12, None, sender=5), facts=facts)
-    assert sends(effects) == []
-    tomorrow = Now(wall=NOW.wall + DENY_EVERY_MS, boot=NOW.boot)
-    batch = said(AdmitUpdates(updates=[message(13, None, sender=5)]))
-    _, effects = plan.on_admit_updates(batch, facts, tomorrow)
-    assert len(sends(effects)) == 1
+def test_a_stranger_is_refused_once_and_nothing_goes_anywhere() -> None:
+    """One short sentence, in the stranger's own chat; the rest is tested with the front door."""
+    strangers = (message(10, None, sender=5), message(11, 5, sender=5))
+    _, effects = admit(InboxPlan(epoch=3), *strangers)
+    (refusal,) = sends(effects)
+    assert refusal.body.params == {"chat_id": 5, "text": "This bot is private. Your id: 5."}
+    assert writes(effects) == ["record", "admit"]
+    (admitted,) = [one for one in effects if isinstance(one, Write) and one.method == "admit"]
+    assert {place.fate for place, _ in admitted.arguments["batch"]} == {"done"}
 
 
 def test_one_update_at_a_time_goes_to_each_binding() -> None:
