@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actors.command_line import default_name, numbered, parse, program_name, shown_line
+from actors.standard_streams import fill_standard_streams
 
 if TYPE_CHECKING:
     from actors.bot_choice import ChosenBot
@@ -72,6 +73,7 @@ class Interrupted(BaseException):
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point of `python run.py` and of the console script; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    fill_standard_streams()
     _reexecute(given)
     options, command = parse(given, _is_terminal())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,6 +1,6 @@
 """The command line: its options, what they mean together, and the help that teaches by example.
 
-Imports nothing but the standard library, so that help and usage errors are instant.
+Imports nothing but the standard library and small pure texts, so that help and usage errors are instant.
 """
 
 import argparse
@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
+
+from actors.plans.shown_text import is_shown, one_line
 
 COMMANDS = ("run", "status", "practice", "version")
 LONGEST_NAME = 128
@@ -167,7 +169,7 @@ def _number(text: str, lowest: int, highest: int, what: str) -> int:
 
 def is_thread_name(name: str) -> bool:
     """One line of 1 to 128 characters that can be shown and stored."""
-    return 0 < len(name) <= LONGEST_NAME and not name.isspace() and name.isprintable()
+    return 0 < len(name) <= LONGEST_NAME and not name.isspace() and all(map(is_shown, name))
 
 
 def program_name(command: Sequence[str] | None, mode: str = "echo") -> str:
@@ -179,7 +181,7 @@ def default_name(directory: str, command: Sequence[str] | None, mode: str = "ech
     """`api · claude`: the directory and the program."""
     place = PurePath(directory).name or directory
     name = f"{place} · {program_name(command, mode)}"
-    return "".join(one if one.isprintable() else "?" for one in name)[:LONGEST_NAME]
+    return one_line(name)[:LONGEST_NAME]
 
 
 def numbered(name: str, number: int) -> str:

@@ -3,6 +3,8 @@
 The wire and the stores keep the real directory; only what is shown is shortened.
 """
 
+from actors.plans.shown_text import one_line
+
 _LONGEST_PLACE = 200
 
 
@@ -13,7 +15,7 @@ def shown_directory(directory: str, user_home: str) -> str:
         directory = "~"
     elif home and directory.startswith(f"{home}/"):
         directory = f"~{directory[len(home):]}"
-    shown = "".join(one if one.isprintable() else "?" for one in directory)
+    shown = one_line(directory)
     # The end of a path tells more than its beginning.
     return shown if len(shown) <= _LONGEST_PLACE else f"…{shown[1 - _LONGEST_PLACE:]}"
 
@@ -21,5 +23,5 @@ def shown_directory(directory: str, user_home: str) -> str:
 def place(directory: str, user_home: str, host: str) -> str:
     """The directory and the machine; whatever is unknown is left out."""
     shown = shown_directory(directory, user_home)
-    machine = "".join(one for one in host.partition(".")[0] if one.isprintable()).strip()
+    machine = one_line(host.partition(".")[0], "").strip()
     return f"{shown} on {machine}" if shown and machine else shown

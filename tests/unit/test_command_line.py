@@ -67,7 +67,7 @@ def test_what_is_no_command_line_ends_with_two_and_a_sentence(line, sentence, ca
     assert sentence in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 129, "a\nb", "a\x1b[0m", "a\0b"])
+@pytest.mark.parametrize("name", ["", " ", "\u3000", "x" * 129, "a\nb", "a\u2028b", "a\x1b[0m", "a\0b", "a\u202eb"])
 def test_a_name_that_is_none(name, capsys):
     assert not is_thread_name(name)
     with pytest.raises(SystemExit):
@@ -83,6 +83,7 @@ def test_a_name_that_is_none(name, capsys):
         ("/", None, "/ · echo"),
         ("/a\nb", None, "a?b · echo"),
         ("/x\udcff", None, "x? · echo"),
+        ("/👩\u200d💻 東京\u3000駅", None, "👩\u200d💻 東京\u3000駅 · echo"),
     ],
 )
 def test_the_name_of_a_process_that_has_none(directory, command, name):
