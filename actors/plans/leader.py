@@ -18,6 +18,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
+from actors.plans.command_list import MENU_CALL, set_menus
 from actors.plans.effects import (
     Effects,
     Introduce,
@@ -45,6 +46,8 @@ LEASE_MS = 1_000
 STEP_DEADLINE_MS = 15_000
 STOP_STEP_DEADLINE_MS = 700
 DESCRIBE_DEADLINE_MS = 800
+MENU_AFTER_MS = 2_000
+"""The menu of commands can wait until everybody is served."""
 OWN_THREAD_MS = 3_000
 """How long the own thread may take before everybody else is served without it."""
 
@@ -144,6 +147,8 @@ class LeaderPlan:
 
     def on_telegram_answered(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """The bot told who it is."""
+        if (envelope.in_reply_to or "").startswith(MENU_CALL):
+            return self, ()
         bot = envelope.body.result if isinstance(envelope.body.result, dict) else {}
         username = str(bot.get("username", ""))
         topics = bool(bot.get("has_topics_enabled"))
@@ -158,6 +163,9 @@ class LeaderPlan:
     def on_telegram_refused(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """The bot did not tell: a refused token ends a first start, a silent network does not."""
         said = envelope.body
+        if (envelope.in_reply_to or "").startswith(MENU_CALL):
+            fields = {"outcome": said.outcome, "text": said.description}
+            return self, (Notify("leader.menu_refused", fields, "WARNING"),)
         if said.outcome == "unauthorized" and self.phase is Phase.BOT:
             return self._end("token-refused", said.description)
         if self.phase is not Phase.BOT:
@@ -235,7 +243,14 @@ class LeaderPlan:
             Send("prune_supervisor", StartPruning(), plan._life("prune", "prune_supervisor")),
             self._report("serving", {}),
             Notify("leader.serving", {"epoch": self.settings["epoch"]}),
+            WakeAfter("menu", MENU_AFTER_MS),
         )
+
+    def on_wakeup_menu(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Set the menus once in each reign, for everybody who follows."""
+        if self.phase is not Phase.SERVING:
+            return self, ()
+        return self, set_menus(self.settings["chat_id"], self.settings["owner_id"])
 
     def _life(self, purpose: str, key: str) -> str:
         return f"{purpose}/{self.supervision.incarnation(key)}"
@@ -374,6 +389,8 @@ class LeaderPlan:
             return self._stop_after(command_id)
         if command_id.startswith("describe/"):
             return self._described(command_id, None, now)
+        if command_id.startswith(MENU_CALL):
+            return self, (Notify("leader.menu_refused", {"text": text}, "WARNING"),)
         if command_id.startswith("configure/"):
             return self._end("start-failed", text)
         if self.phase in (Phase.SERVING, Phase.STOPPING, Phase.ENDED):

@@ -55,6 +55,8 @@ class Tree:
                 "instance_id": ANN.instance_id,
             },
             "epoch": epoch,
+            "chat_id": 1001,
+            "owner_id": 1001,
         }
         stage.director.tell(self.part, ConfigureLeader(settings=settings))
         stage.run()

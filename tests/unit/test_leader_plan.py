@@ -45,7 +45,7 @@ def reports(effects: Effects) -> list[str]:
 def configured(led_before: bool = True) -> tuple[LeaderPlan, Effects]:
     """A plan whose children are all ready."""
     plan = LeaderPlan(supervision=SupervisionPlan.of(*TREE))
-    first = said(ConfigureLeader(settings={"epoch": 3}))
+    first = said(ConfigureLeader(settings={"epoch": 3, "chat_id": 1001, "owner_id": 1001}))
     plan, effects = plan.on_configure_leader(first, Beginning(led_before, 99), NOW)
     assert [e.key for e in effects if isinstance(e, StartChild)] == KEYS
     for key in KEYS:
@@ -227,3 +227,18 @@ def test_an_unanswered_ping_is_for_the_patrol_to_judge() -> None:
     """It is neither a failed step nor an error."""
     plan = serving()
     assert plan.on_unanswered(Unanswered("leader#1:4", Ping(), "deadline"), NOW) == (plan, ())
+
+
+def test_the_menu_is_set_once_in_a_reign_and_its_failure_costs_nothing() -> None:
+    """What its calls are answered tells nothing about the bot."""
+    plan, effects = serving().on_wakeup_menu(NOW)
+    assert commands(effects) == ["CallTelegram", "CallTelegram"]
+    done = said(TelegramAnswered(result=True), in_reply_to="menu/0")
+    assert plan.on_telegram_answered(done, NOW) == (plan, ())
+    no = said(TelegramRefused(outcome="rejected", description="no"), in_reply_to="menu/1")
+    same, effects = plan.on_telegram_refused(no, NOW)
+    assert same == plan and commands(effects) == []
+    lost = said(CommandFailed(reason="internal", text="x"), in_reply_to="menu/1")
+    assert plan.on_command_failed(lost, NOW)[0] == plan
+    stopping, _ = plan.on_stop(NOW)
+    assert stopping.on_wakeup_menu(NOW) == (stopping, ())
