@@ -14,11 +14,11 @@ from actors.bot_session import BotSession
 from actors.faults import fault
 from actors.fence import LeaseFence
 from actors.plans.call_result import CallResult, Ending
-from actors.plans.poller import PollerPlan
+from actors.plans.poll_proof import PROOF_MS
+from actors.plans.poller import QUIET_PROOFS, PollerPlan
 
 CONNECTIONS = 2
-"""One for the long poll, one for a deleteWebhook beside a connection that still closes."""
-DELETE_WEBHOOK_S = 10.0
+"""One for the long poll, one for the next beside a connection that still closes."""
 
 
 class PollerIo:
@@ -50,9 +50,9 @@ class PollerIo:
             fault("poller.after-poll")
         return end
 
-    async def perform_delete_webhook(self, params: Mapping[str, Any]) -> CallResult:
-        """Remove a webhook, which makes polling impossible."""
-        return await self._abortable("deleteWebhook", params, DELETE_WEBHOOK_S)
+    async def perform_prove(self, params: Mapping[str, Any], budget_s: float) -> CallResult:
+        """Poll once to find out whether anybody else does."""
+        return await self._abortable("getUpdates", params, budget_s)
 
     async def perform_abort(self) -> None:
         """Give up what is under way; its connection is closed when this returns."""
@@ -79,7 +79,8 @@ class Poller(AsyncioActor):
 
     def first_plan(self, settings: Mapping[str, Any]) -> PollerPlan:
         """Stopped, until the Leader says otherwise."""
-        return PollerPlan(key=self.key)
+        proof_ms = settings.get("proof_ms", PROOF_MS)
+        return PollerPlan(key=self.key, quiet_ms=proof_ms * QUIET_PROOFS)
 
     def make_io(self, settings: Mapping[str, Any]) -> PollerIo:
         """The long poll."""

@@ -54,5 +54,6 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "AdmitUpdates": ("UpdatesAdmitted", "AdmissionRefused", "CommandFailed"),
     "StartPolling": ("PollingStarted", "CommandFailed"),
     "StopPolling": ("PollingStopped", "CommandFailed"),
+    "ProvePolling": ("PollingProven", "PollingContested", "CommandFailed"),
     "DescribeInstance": ("InstanceDescribed", "CommandFailed"),
 }

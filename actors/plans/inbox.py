@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.absences import NOTICE_GRACE_MS, WELCOME_WITHIN_MS, Absent, Welcome, notice, welcome
-from actors.plans.choosing import CALL_DEADLINE_MS, ask_which, asked_about, choice_of, settle_choice
+from actors.plans.choosing import ask_which, asked_about, choice_of, settle_choice
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
 from actors.plans.front_door import FrontDoor
 from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
@@ -20,7 +20,6 @@ from messages.inbox import (
     UpdatesAdmitted,
 )
 from messages.target_provisioner import TopicCreatedSeen
-from messages.telegram_gateway import CallTelegram
 
 FORWARD_DEADLINE_MS = 40_000
 """A relay waits 30 s for its follower; this is longer, so that its failure arrives as an answer."""
@@ -134,7 +133,8 @@ class InboxPlan:
         door = FrontDoor(
             self.epoch, facts.known.owner_id, facts.pairing, facts.refused, tuple(names)
         )
-        routed, effects = [], []
+        routed: list[tuple[Routed, Any]] = []
+        effects: list[Any] = []
         for update in fresh:
             door, place, more = door.receive(route(update, facts.known), update, now)
             routed.append((place, update))

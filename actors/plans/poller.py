@@ -12,6 +12,7 @@ from typing import Any
 
 from actors.plans.call_result import CallResult, Ending
 from actors.plans.effects import Effects, Notify, Now, Perform, Reply, Send, WakeAfter
+from actors.plans.poll_proof import PROOF_MS, PollProof, conflict_cause
 from messages.inbox import AdmitUpdates, FetchCursor
 from messages.leader import EpochLost
 from messages.poller import PollConflict, PollingStarted, PollingStopped
@@ -27,6 +28,8 @@ FIRST_FAILURE_MS, FAILURE_MS = 1_000, 3_000
 CONFLICT_MS = (1_000, 1_000, 3_000, 5_000, 10_000, 20_000, 30_000)
 TOKEN_MS = 5_000
 """How often a new token is looked for; the refused one is shown again far less often."""
+QUIET_PROOFS = 7
+"""Longer than the usual clients wait between their tries, which is up to half a minute."""
 LATE_MS = 250
 """How soon a poll is tried again that found our own lease unrefreshed; the Leader looks at it."""
 
@@ -55,6 +58,10 @@ class PollerPlan:
     stops: tuple[str, ...] = ()
     conflicts: int = 0
     conflict_cause: str = ""
+    conflict_at: int = 0
+    quiet_ms: int = PROOF_MS * QUIET_PROOFS
+    """So long after the last conflict a poll that is answered says that it is over."""
+    proof: PollProof | None = None
     failures: int = 0
     token_refused: bool = False
     responses: int = 0
@@ -130,8 +137,12 @@ class PollerPlan:
 
     def _poll(self) -> tuple["PollerPlan", Effects]:
         plan = dataclasses.replace(self, phase=Phase.LONG_POLL, turn=self.turn + 1)
+        seconds = LONG_POLL_S
+        if self.conflict_cause:
+            # So that its end is noticed when it is due, and not a long poll later.
+            seconds = min(seconds, max(1, self.quiet_ms // 1_000))
         params: dict[str, Any] = {
-            "timeout": LONG_POLL_S,
+            "timeout": seconds,
             "limit": LIMIT,
             "allowed_updates": list(ALLOWED_UPDATES),
         }
@@ -148,7 +159,7 @@ class PollerPlan:
             return self, ()
         plan = dataclasses.replace(self, ended_at=now.boot)
         if not isinstance(value, CallResult) or value.ending is not Ending.ANSWERED:
-            return plan._failed(value, "getUpdates")
+            return plan._failed(value, now)
         plan, effects = plan._heard(now)
         flaw = _flaw(value.result, self.cursor)
         if flaw:
@@ -161,19 +172,25 @@ class PollerPlan:
 
     def _heard(self, now: Now) -> tuple["PollerPlan", Effects]:
         effects: list[Any] = []
-        if self.conflict_cause:
+        cause = "" if self._is_quiet(now) else self.conflict_cause
+        if self.conflict_cause and not cause:
             effects.append(Send("leader", PollConflict(cause="solved")))
         if self.token_refused:
             effects.append(Send("leader", TokenAccepted()))
         plan = dataclasses.replace(
             self,
             conflicts=0,
-            conflict_cause="",
+            conflict_cause=cause,
             token_refused=False,
             responses=self.responses + 1,
             heard_at=now.boot,
         )
         return plan, tuple(effects)
+
+    def _is_quiet(self, now: Now) -> bool:
+        """Whether a conflict is over: a program that was sent away takes its time to come again."""
+        is_webhook = self.conflict_cause == "webhook"
+        return is_webhook or now.boot - self.conflict_at >= self.quiet_ms
 
     def _admit(self, updates: list[dict[str, Any]]) -> tuple["PollerPlan", Effects]:
         batch = updates[-1]["update_id"]
@@ -181,12 +198,12 @@ class PollerPlan:
         command = AdmitUpdates(updates=updates)
         return plan, (Send("inbox", command, deadline_ms=INBOX_DEADLINE_MS),)
 
-    def _failed(self, value: Any, method: str) -> tuple["PollerPlan", Effects]:
+    def _failed(self, value: Any, now: Now) -> tuple["PollerPlan", Effects]:
         value = value if isinstance(value, CallResult) else CallResult(Ending.UNCLEAR)
-        error = f"{method} {value.ending.value} {value.error_code or ''}".rstrip()
+        error = f"getUpdates {value.ending.value} {value.error_code or ''}".rstrip()
         match value.ending:
             case Ending.REJECTED if value.error_code == 409:
-                return self._conflict(value.description, error)
+                return self._conflict(value.description, error, now)
             case Ending.DEPOSED:
                 plan = dataclasses.replace(self, phase=Phase.STOPPED, last_error=error)
                 return plan, (Send("leader", EpochLost(where=self.key)),)
@@ -204,40 +221,50 @@ class PollerPlan:
         wait = FAILURE_MS if self.failures else FIRST_FAILURE_MS
         return self._wait(Phase.RETRYING, wait, error)
 
-    def _conflict(self, words: str, error: str) -> tuple["PollerPlan", Effects]:
-        """Another program reads this bot, or a webhook does, which can be told from the words."""
-        cause = "webhook" if "webhook" in words.lower() else "foreign-poller"
+    def _conflict(
+        self, words: str, error: str, now: Now
+    ) -> tuple["PollerPlan", Effects]:
+        """Another program reads this bot, or a webhook does, which can be told from the words.
+
+        A webhook is not ours, so it is not ours to delete: people are told, and may.
+        """
+        cause = conflict_cause(words)
         wait = CONFLICT_MS[min(self.conflicts, len(CONFLICT_MS) - 1)]
-        is_first = self.conflicts == 0
         told: Effects = (
             () if cause == self.conflict_cause else (Send("leader", PollConflict(cause=cause)),)
         )
         plan = dataclasses.replace(
-            self, conflicts=self.conflicts + 1, conflict_cause=cause, failures=0
+            self,
+            conflicts=self.conflicts + 1,
+            conflict_cause=cause,
+            conflict_at=now.boot,
+            failures=0,
         )
-        if cause == "webhook" and is_first:
-            plan, effects = plan._delete_webhook(error)
-        else:
-            plan, effects = plan._wait(Phase.CONFLICT, wait, error)
+        plan, effects = plan._wait(Phase.CONFLICT, wait, error)
         return plan, (*told, *effects)
 
-    def _delete_webhook(self, error: str) -> tuple["PollerPlan", Effects]:
-        plan = dataclasses.replace(
-            self, phase=Phase.CONFLICT, turn=self.turn + 1, last_error=error
-        )
-        # Only the updates that wait there make the bot's owner's messages arrive here.
-        arguments = {"params": {"drop_pending_updates": False}}
-        return plan, (Perform("delete_webhook", str(plan.turn), arguments),)
+    # -- before the first time ------------------------------------------------------------------
 
-    def on_performed_delete_webhook(
+    def on_prove_polling(self, envelope: Any, now: Now) -> tuple["PollerPlan", Effects]:
+        """Find out whether anybody else reads this bot."""
+        return self._proving(*PollProof.of(envelope.message_id, envelope.body, now).poll(now))
+
+    def on_performed_prove(
         self, operation_id: str, value: Any, now: Now
     ) -> tuple["PollerPlan", Effects]:
-        """The webhook is gone, or it is tried again."""
-        if self.phase is not Phase.CONFLICT or operation_id != str(self.turn):
+        """A poll of the proof ended."""
+        if self.proof is None or not self.proof.awaits(operation_id):
             return self, ()
-        if isinstance(value, CallResult) and value.ending is Ending.ANSWERED:
-            return self._poll()
-        return self._failed(value, "deleteWebhook")
+        return self._proving(*self.proof.ended(value, now))
+
+    def on_wakeup_prove(self, now: Now) -> tuple["PollerPlan", Effects]:
+        """Poll again for the proof."""
+        return self._proving(*self.proof.poll(now)) if self.proof is not None else (self, ())
+
+    def _proving(
+        self, proof: PollProof | None, effects: Effects
+    ) -> tuple["PollerPlan", Effects]:
+        return dataclasses.replace(self, proof=proof), effects
 
     # -- waiting --------------------------------------------------------------------------------
 
@@ -254,8 +281,6 @@ class PollerPlan:
         """The wait is over."""
         if self.phase not in (Phase.RETRYING, Phase.CONFLICT):
             return self, ()
-        if self.conflict_cause == "webhook" and self.phase is Phase.CONFLICT:
-            return self._delete_webhook(self.last_error)
         return self._poll() if self.knows_cursor else self._fetch_cursor()
 
     # -- for status -----------------------------------------------------------------------------

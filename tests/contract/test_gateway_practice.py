@@ -76,7 +76,7 @@ class Polling(PlanDesk):
     """The poller, with an inbox that keeps what it is given."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
-        super().__init__(PollerPlan(), PollerIo(settings), self._inbox)
+        super().__init__(PollerPlan(quiet_ms=500), PollerIo(settings), self._inbox)
         self.updates: list[dict[str, Any]] = []
         self.cursor: int | None = None
 
@@ -171,7 +171,7 @@ def test_foreign_poller_is_noticed_and_its_end_too(
     run(lambda: Polling(settings), story)
 
 
-def test_webhook_is_removed_without_losing_what_waits_there(
+def test_webhook_is_left_alone_and_nothing_is_lost_when_it_goes(
     server: PracticeServer, settings: dict[str, Any]
 ) -> None:
     server.call("setWebhook", url="https://example.org/hook")
@@ -179,6 +179,9 @@ def test_webhook_is_removed_without_losing_what_waits_there(
 
     async def story(polling: Polling) -> None:
         polling.hear(StartPolling())
+        await eventually_async(lambda: polling.said[-1:] == [PollConflict(cause="webhook")])
+        assert server.practice.state()["webhook"]["url"] == "https://example.org/hook"
+        await asyncio.to_thread(server.call, "deleteWebhook")
         await eventually_async(lambda: polling.texts == ["before"])
         assert [body for body in polling.said if isinstance(body, PollConflict)] == [
             PollConflict(cause="webhook"), PollConflict(cause="solved"),

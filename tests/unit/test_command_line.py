@@ -26,14 +26,14 @@ def test_run_is_the_default_and_echo_its_mode():
 def test_every_option_of_run():
     options, command = parse(
         "run --role follower --bot work --home /h --token-file /t --api-root http://127.0.0.1:8081"
-        " --owner 5 --chat -100 --name X --mode command --sandbox-port 8787 --cleanup"
+        " --owner 5 --chat -100 --no-save --name X --mode command --sandbox-port 8787 --cleanup"
         " -- cat -- --x".split()
     )
     assert command == ["cat", "--", "--x"]
     assert vars(options) == {
         "command": "run", "role": "follower", "bot": "work", "home": "/h", "token_file": "/t",
         "api_root": "http://127.0.0.1:8081", "owner": 5, "chat": -100, "name": "X",
-        "mode": "command", "sandbox_port": 8787, "cleanup": True,
+        "mode": "command", "sandbox_port": 8787, "cleanup": True, "no_save": True,
     }
 
 
