@@ -22,6 +22,7 @@ from actors.bus_connection import BusConnection
 from actors.bus_line import Line, LineReader, LineTooLong
 from actors.event_log import log_event
 from actors.orphans import close_in_children, forget
+from actors.plans.relays import TransportFailed
 from messages.bus import Ack, Envelope, InvalidEnvelope, OtherEnvelope, parse_line
 
 MAX_CONNECTIONS = 256
@@ -176,7 +177,7 @@ class BusEndpoint:
                 self._hand_over()
 
     async def perform_relay(self, path: str, line: bytes, timeout_s: float) -> Any:
-        """One request to a follower that listens on its own socket; None when no answer came."""
+        """One request to a follower that listens on its own socket: its answer, None where none came."""
         try:
             async with asyncio.timeout(timeout_s):
                 async with asyncio.timeout(RELAY_CONNECT_S):
@@ -186,8 +187,10 @@ class BusEndpoint:
                     answer = await LineReader(reader).next()
                 finally:
                     writer.transport.abort()
-        except (OSError, TimeoutError):
-            return None
+        except TimeoutError:
+            return TransportFailed("The follower did not answer in time.")
+        except OSError as failure:
+            return TransportFailed(f"The follower could not be reached: {failure.strerror}.")
         if answer is None or isinstance(answer, LineTooLong):
             return None
         parsed = parse_line(answer)

@@ -16,7 +16,7 @@ from actors.faults import fault
 from actors.loop_thread import Io
 from actors.plans.api_allowlist import own_message_of
 from actors.plans.bus_request import Asked, BusRequest
-from actors.plans.effects import Perform
+from actors.plans.effects import Perform, Write
 from actors.plans.follower_registry import FollowerRegistryPlan
 from actors.plans.request_ledger import Heard, RequestLedger
 from actors.supervision import MUTATION, Supervisor
@@ -25,7 +25,7 @@ from messages.bus import INVALID_REQUEST_ID, Ack, AckError, CallApi, InvalidEnve
 from messages.bus_protocol import ProtocolIdentity
 from messages.bus_texts import LEDGER_OVERLOADED, REQUEST_ID_COLLISION, M
 from messages.kind import MessageInvalid
-from stores.errors import Deposed
+from stores.errors import Deposed, StoreError
 from stores.home import Home
 from stores.lease import Lease
 from stores.message_ownership import MessageOwnership
@@ -138,6 +138,15 @@ class FollowerRegistry(AsyncioActor, Supervisor):
 
     def _answer(self, arrived: Arrived, ack: Ack) -> None:
         self._say_answer((arrived.connection,), dump(ack))
+
+    def _write(self, writes: list[Write]) -> None:
+        """All of them are about whose a message is, which is worth less than the answer to a call."""
+        try:
+            super()._write(writes)
+        except Deposed:
+            raise
+        except StoreError:
+            log_event("registry.ownership_not_recorded", "ERROR", exception=True)
 
     # -- effects --------------------------------------------------------------------------------
 

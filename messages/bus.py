@@ -11,6 +11,7 @@ from typing import Any
 
 from marshmallow import ValidationError
 
+from messages.bus_agents import ResolveAgentTarget, RouteAgentMessage
 from messages.bus_envelopes import (
     FORWARDS,
     KINDS,
@@ -42,6 +43,14 @@ from messages.bus_parts import (
     Target,
     delivery_id,
 )
+from messages.bus_reserved import (
+    OfferQueueHandoff,
+    RenameThread,
+    Reserved,
+    ResetThreadName,
+    RestoreWorkspace,
+    SetThreadDisplayMode,
+)
 from messages.kind import MessageInvalid, said
 from messages.wire import Dropped, Text, Wire, is_number, is_text, wire
 
@@ -67,10 +76,18 @@ __all__ = [
     "ForwardReaction",
     "Heartbeat",
     "InvalidEnvelope",
+    "OfferQueueHandoff",
     "OtherEnvelope",
     "Register",
     "Registration",
+    "RenameThread",
     "ReplaceFollowerTarget",
+    "Reserved",
+    "ResetThreadName",
+    "ResolveAgentTarget",
+    "RestoreWorkspace",
+    "RouteAgentMessage",
+    "SetThreadDisplayMode",
     "StepDown",
     "Target",
     "delivery_id",

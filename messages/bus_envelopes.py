@@ -63,19 +63,23 @@ def envelope(kind: str) -> Callable[[E], E]:
     return declare
 
 
-def _request_id() -> Any:
+def request_id_field() -> Any:
+    """Every envelope has it."""
     return said(Text(LONGEST_ID), "repeated by the ack")
 
 
-def _auth() -> Any:
+def auth_field() -> Any:
+    """Every request has it; what is no text counts as absent."""
     return said(Dropped(Text(LONGEST_AUTH, 0)), "secret of the lease", None)
 
 
-def _generation() -> Any:
+def generation_field() -> Any:
+    """Of the sender's registration."""
     return said(Text(LONGEST_ID, 0), "of the registration; absent counts as stale", None)
 
 
-def _sent_at() -> Any:
+def sent_at_field() -> Any:
+    """For the log."""
     return said(Number(), "sender's wall clock, ms")
 
 
@@ -83,8 +87,8 @@ def _sent_at() -> Any:
 class Register(Envelope):
     """Give me my thread."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
     registration: Registration = said(Part(Registration), "who asks")
 
     @property
@@ -96,35 +100,35 @@ class Register(Envelope):
 class Heartbeat(Envelope):
     """I am here."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
     instance_id: str = said(Text(LONGEST_ID), "who")
-    registration_generation: str | None = _generation()
-    sent_at_ms: float = _sent_at()
+    registration_generation: str | None = generation_field()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("follower.disconnect")
 class Disconnect(Envelope):
     """Give my thread back."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
     instance_id: str = said(Text(LONGEST_ID), "who")
-    registration_generation: str | None = _generation()
-    sent_at_ms: float = _sent_at()
+    registration_generation: str | None = generation_field()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("follower.callApi")
 class CallApi(Envelope):
     """Make this call to Telegram for me."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
     instance_id: str = said(Text(LONGEST_ID), "who")
-    registration_generation: str | None = _generation()
+    registration_generation: str | None = generation_field()
     method: str = said(Text(LONGEST_METHOD), "call, callMultipart or downloadFile")
     args: list = said(Items(), 'for call: ["sendMessage", {body}]')
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
 
 class Forward(Envelope):
@@ -145,15 +149,18 @@ class Forward(Envelope):
         return getattr(self, self.CARRIER)
 
 
-def _recipient() -> Any:
+def recipient_field() -> Any:
+    """Of what the leader sends."""
     return said(Text(LONGEST_ID), "for this process only")
 
 
-def _recipient_generation() -> Any:
+def recipient_generation_field() -> Any:
+    """Of what the leader sends."""
     return said(Text(LONGEST_ID), "for exactly this registration")
 
 
-def _delivery() -> Any:
+def delivery_field() -> Any:
+    """Of the four forwards."""
     return said(Part(Delivery), "which update")
 
 
@@ -162,16 +169,16 @@ class ForwardMessage(Forward):
     """A new message."""
 
     CARRIER = "message"
-    request_id: str = _request_id()
-    auth: str | None = _auth()
-    recipient_instance_id: str = _recipient()
-    recipient_registration_generation: str = _recipient_generation()
-    delivery: Delivery = _delivery()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
+    recipient_instance_id: str = recipient_field()
+    recipient_registration_generation: str = recipient_generation_field()
+    delivery: Delivery = delivery_field()
     message: dict = said(Mapping(), "Telegram's Message")
     forward_comment_batch_position: str | None = said(
         OneOf(("comment", "forward")), "place in a forward with comment", None
     )
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("leader.forwardEditedMessage")
@@ -179,13 +186,13 @@ class ForwardEditedMessage(Forward):
     """A message was edited."""
 
     CARRIER = "message"
-    request_id: str = _request_id()
-    auth: str | None = _auth()
-    recipient_instance_id: str = _recipient()
-    recipient_registration_generation: str = _recipient_generation()
-    delivery: Delivery = _delivery()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
+    recipient_instance_id: str = recipient_field()
+    recipient_registration_generation: str = recipient_generation_field()
+    delivery: Delivery = delivery_field()
     message: dict = said(Mapping(), "Telegram's Message")
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("leader.forwardCallback")
@@ -193,13 +200,13 @@ class ForwardCallback(Forward):
     """A button was pressed."""
 
     CARRIER = "query"
-    request_id: str = _request_id()
-    auth: str | None = _auth()
-    recipient_instance_id: str = _recipient()
-    recipient_registration_generation: str = _recipient_generation()
-    delivery: Delivery = _delivery()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
+    recipient_instance_id: str = recipient_field()
+    recipient_registration_generation: str = recipient_generation_field()
+    delivery: Delivery = delivery_field()
     query: dict = said(Mapping(), "Telegram's CallbackQuery")
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("leader.forwardReaction")
@@ -207,27 +214,27 @@ class ForwardReaction(Forward):
     """A reaction changed."""
 
     CARRIER = "reaction_update"
-    request_id: str = _request_id()
-    auth: str | None = _auth()
-    recipient_instance_id: str = _recipient()
-    recipient_registration_generation: str = _recipient_generation()
-    delivery: Delivery = _delivery()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
+    recipient_instance_id: str = recipient_field()
+    recipient_registration_generation: str = recipient_generation_field()
+    delivery: Delivery = delivery_field()
     reaction_update: dict = said(Mapping(), "Telegram's MessageReactionUpdated")
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
 
 @envelope("leader.replaceFollowerTarget")
 class ReplaceFollowerTarget(Envelope):
     """Your thread was deleted; this one took its place."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
-    recipient_instance_id: str = _recipient()
-    recipient_registration_generation: str | None = _generation()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
+    recipient_instance_id: str = recipient_field()
+    recipient_registration_generation: str | None = generation_field()
     target: Target = said(TargetField(thread_needed=True), "the new thread")
     old_target: Target | None = said(TargetField(), "the lost thread", None)
     reason: str = said(OneOf(("thread-restore",)), "why")
-    sent_at_ms: float = _sent_at()
+    sent_at_ms: float = sent_at_field()
 
     @property
     def sender(self) -> str:
@@ -238,16 +245,16 @@ class ReplaceFollowerTarget(Envelope):
 class Describe(Envelope):
     """What goes on? Ours: asked by `status`."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
 
 
 @envelope("operator.stepDown")
 class StepDown(Envelope):
     """Give up the lease in order. Ours: asked by an operator."""
 
-    request_id: str = _request_id()
-    auth: str | None = _auth()
+    request_id: str = request_id_field()
+    auth: str | None = auth_field()
     instance_id: str = said(Text(LONGEST_ID), "the leader that is meant")
 
 
@@ -255,7 +262,7 @@ class StepDown(Envelope):
 class Ack(Envelope):
     """The answer to a request."""
 
-    request_id: str = _request_id()
+    request_id: str = request_id_field()
     ok: bool = said(Truth(), "done?")
     message: str | None = said(Text(LONGEST_TEXT, 0), "a sentence for people", None)
     result: Any = said(Anything(), "what came of it", None)

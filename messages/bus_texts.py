@@ -45,12 +45,19 @@ class M:
 
     UNKNOWN_FOLLOWER: Final = "No such follower is registered."
     STALE_GENERATION: Final = "This registration was replaced by a newer one."
+    STALE_OR_UNKNOWN: Final = "This thread is not the one of a live registration."
     NOT_RECIPIENT: Final = "This is for another process."
     NOT_BINDING: Final = "This is for another binding."
 
     API_NOT_ALLOWED: Final = "This call is not allowed from here."
     API_UNAVAILABLE: Final = "Telegram cannot be reached from here."
     API_FAILED: Final = "The call to Telegram failed."
+
+    AGENT_TARGET_UNAVAILABLE: Final = "No other live process has this thread, or several have."
+    RENAME_UNAVAILABLE: Final = "Threads cannot be renamed from here."
+    RESET_UNAVAILABLE: Final = "Names of threads cannot be reset from here."
+    DISPLAY_AUTHORITY: Final = "How threads are shown cannot be changed from here."
+    HANDOFF_CAPABILITY: Final = "Work cannot be handed over between these processes."
 
     FORWARD_REJECTED: Final = "The follower did not take it."
     FORWARD_FAILED: Final = "The follower could not be reached."

@@ -4,9 +4,11 @@ A call that may have happened is never repeated. A thread that Telegram says is 
 the follower hears of it, so that it can say the same in its new thread.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from actors.plans import replacing
 from actors.plans.api_allowlist import (
     allows,
     is_stale_evidence,
@@ -17,9 +19,9 @@ from actors.plans.api_allowlist import (
 )
 from actors.plans.bus_request import Waiting
 from actors.plans.call_result import RETRY_SAFE
-from actors.plans.effects import Effects, Notify, Perform, Send, Write
-from messages.bus import AckError, ReplaceFollowerTarget, Target
-from messages.bus_texts import COMMIT_UNKNOWN, STALE_TARGET, M
+from actors.plans.effects import Effects, Send, Write
+from messages.bus import AckError, Target
+from messages.bus_texts import COMMIT_UNKNOWN, M
 from messages.telegram_gateway import CallTelegram
 
 CALL_DEADLINE_MS = 29_000
@@ -92,16 +94,19 @@ def refused(plan: Any, waiting: Any, envelope: Any, now: Any) -> tuple[Any, Effe
         return plan, _commit_unknown(plan, waiting, said.description)
     if said.outcome in _NOT_SENT:
         return plan, plan.refused(waiting.asked, M.API_UNAVAILABLE)
+    chat_id = whole_number(body.get("chat_id"))
     thread_id = whole_number(body.get("message_thread_id"))
-    follower = plan.roster.get(waiting.instance_id)
     if (
-        follower is not None
+        chat_id is not None
         and thread_id is not None
-        and thread_id == follower.target.thread_id
         and said.outcome == "rejected"
         and is_stale_evidence(said.description, said.error_code)
     ):
-        return _repair(plan, waiting, follower, thread_id, said.description, now)
+        holder = plan.roster.by_target(Target(chat_id=chat_id, thread_id=thread_id))
+        if holder is not None:
+            return replacing.begin(plan, waiting, holder, said.description, now)
+        told = dataclasses.replace(waiting, text=said.description)
+        return plan, replacing.answer(plan, told)
     return plan, plan.refused(waiting.asked, said.description or M.API_FAILED)
 
 
@@ -122,65 +127,6 @@ def _commit_unknown(plan: Any, waiting: Any, text: str) -> Effects:
     name, _ = _name_and_body(waiting)
     error = AckError(code=COMMIT_UNKNOWN, method=name)
     return plan.refused(waiting.asked, text or M.API_FAILED, error)
-
-
-def _repair(
-    plan: Any, waiting: Any, follower: Any, thread_id: int, description: str, now: Any
-) -> tuple[Any, Effects]:
-    command_id = f"replace/{follower.instance_id}/{waiting.asked.request_id}"
-    arguments = {
-        "binding_key": follower.binding_key,
-        "instance_id": follower.instance_id,
-        "thread_id": thread_id,
-        "error": description[:1_000],
-    }
-    repairing = Waiting(
-        purpose="replace",
-        asked=waiting.asked,
-        connection=waiting.connection,
-        call=waiting.call,
-        instance_id=waiting.instance_id,
-        generation=waiting.generation,
-    )
-    plan, effects = plan.mutate("replace-target", arguments, command_id, repairing, now)
-    noted = Notify("registry.target_stale", {"thread_id": thread_id}, "WARNING")
-    return plan, (noted, *effects)
-
-
-def replaced(
-    plan: Any, waiting: Any, target: Mapping[str, Any], now: Any
-) -> tuple[Any, Effects]:
-    """The thread was looked at: move the follower if there is a new one, then answer its call."""
-    follower = plan.roster.get(waiting.instance_id)
-    _, body = _name_and_body(waiting)
-    old_thread = whole_number(body.get("message_thread_id"))
-    error = AckError(
-        code=STALE_TARGET, chat_id=whole_number(body.get("chat_id")), thread_id=old_thread
-    )
-    answer = plan.refused(waiting.asked, "Bad Request: message thread not found", error)
-    new_thread = target.get("thread_id")
-    if follower is None or new_thread is None or follower.generation != waiting.generation:
-        return plan, answer
-    if follower.target.thread_id == new_thread:
-        # Another call of this follower found out first, or the thread is there after all.
-        return plan, answer
-    moved = Target(chat_id=target["chat_id"], thread_id=new_thread)
-    told = ReplaceFollowerTarget(
-        request_id=f"replace-{waiting.asked.request_id}"[:256],
-        auth=plan.secret,
-        recipient_instance_id=follower.instance_id,
-        recipient_registration_generation=follower.generation,
-        target=moved,
-        old_target=follower.target,
-        reason="thread-restore",
-        sent_at_ms=now.wall,
-    )
-    plan = plan.retargeted(follower.instance_id, moved)
-    if follower.connection is None:
-        return plan, answer
-    push = {"connection": follower.connection, "envelope": told}
-    # Pushed first on the same connection: the follower knows its new thread when its call fails.
-    return plan, (Perform("push", told.request_id, push), *answer)
 
 
 def _name_and_body(waiting: Any) -> tuple[str, Mapping[str, Any]]:

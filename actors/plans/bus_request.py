@@ -38,3 +38,5 @@ class Waiting:
     instance_id: str = ""
     generation: str = ""
     mutation: str = ""
+    text: str = ""
+    """What Telegram said of the call."""

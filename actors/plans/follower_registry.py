@@ -11,14 +11,36 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from actors.plans import api_calls, leaving, registering, relaying
+from actors.plans import (
+    agents,
+    api_calls,
+    leaving,
+    registering,
+    relaying,
+    replacing,
+    unavailable,
+)
 from actors.plans.bus_request import Asked, BusRequest, Waiting
 from actors.plans.effects import Effects, Notify, Now, Perform, Reply, Send, WakeAfter, Write
 from actors.plans.mutations import Mutations, mutation_key
-from actors.plans.relays import RELAY_DEADLINE_MS, Relay
+from actors.plans.relays import Relay
 from actors.plans.roster import Roster
+from actors.plans.sync_slices import SyncSlices
 from messages.actor import CommandFailed
-from messages.bus import Ack, AckError, CallApi, Describe, Disconnect, Heartbeat, Register, Target
+from messages.bus import (
+    Ack,
+    AckError,
+    CallApi,
+    Describe,
+    Disconnect,
+    Forward,
+    Heartbeat,
+    Register,
+    Reserved,
+    ResolveAgentTarget,
+    RouteAgentMessage,
+    Target,
+)
 from messages.bus_texts import M
 from messages.follower_mutation import MutateFollower
 from messages.follower_registry import (
@@ -49,6 +71,7 @@ class FollowerRegistryPlan:
     waiting: Mapping[str, Waiting] = dataclasses.field(default_factory=dict)
     relays: Mapping[str, Relay] = dataclasses.field(default_factory=dict)
     mutations: Mutations = Mutations()
+    slices: SyncSlices = SyncSlices()
 
     # -- the endpoint ---------------------------------------------------------------------------
 
@@ -107,12 +130,18 @@ class FollowerRegistryPlan:
         if not hmac.compare_digest((envelope.auth or "").encode(), self.secret.encode()):
             return self, self.refused(request.asked, M.UNAUTHORIZED)
         match envelope:
+            case Heartbeat() | CallApi():
+                return self._fenced(request, message_owner, now)
             case Register(registration=registration):
                 return registering.begin(self, request, registration, now)
             case Describe():
                 return self._describe_instance(request)
-            case Heartbeat() | Disconnect() | CallApi():
+            case Disconnect() | ResolveAgentTarget() | RouteAgentMessage():
                 return self._fenced(request, message_owner, now)
+            case Forward():
+                return relaying.for_peer(self, request, now)
+            case Reserved():
+                return self, unavailable.refuse(self, request)
         return self, self.refused(request.asked, M.NOT_HANDLED)
 
     def _fenced(
@@ -131,12 +160,21 @@ class FollowerRegistryPlan:
                 return plan, plan.acked(request.asked, roster)
             case Disconnect():
                 return leaving.disconnect(plan, request, follower, now)
+            case ResolveAgentTarget():
+                return agents.resolve(plan, request, follower)
+            case RouteAgentMessage():
+                return agents.route(plan, request, follower, now)
         return api_calls.begin(plan, request, follower, message_owner)
 
     def refreshed(self, instance_id: str, now: Now) -> "FollowerRegistryPlan":
         """The same with this follower heard of just now."""
         roster = self.roster.changed(instance_id, heartbeat_at=now.boot)
         return dataclasses.replace(self, roster=roster)
+
+    def is_current(self, instance_id: str, generation: str) -> bool:
+        """Whether exactly this registration is live."""
+        follower = self.roster.get(instance_id)
+        return follower is not None and follower.generation == generation
 
     def retargeted(self, instance_id: str, target: Target) -> "FollowerRegistryPlan":
         """The same with this follower in another thread."""
@@ -213,9 +251,9 @@ class FollowerRegistryPlan:
             case "register":
                 return registering.finish(plan, waiting, envelope.body.target or {}, now)
             case "disconnect":
-                return leaving.disconnected(plan, waiting)
+                return leaving.disconnected(plan, waiting, now)
             case "replace":
-                return api_calls.replaced(plan, waiting, envelope.body.target or {}, now)
+                return replacing.replaced(plan, waiting, envelope.body.target or {}, now)
             case "retire":
                 return plan, (Reply(waiting.command_id or "", FollowerRetired()),)
         return plan, ()
@@ -239,7 +277,7 @@ class FollowerRegistryPlan:
             case "register":
                 return registering.refuse(plan, waiting, text)
             case "replace":
-                return api_calls.replaced(plan, waiting, {}, now)
+                return replacing.failed(plan, waiting, text)
             case "retire":
                 failed = CommandFailed(reason="internal", text=text or M.TARGET_FAILED)
                 return plan, (Reply(waiting.command_id or "", failed),)
@@ -255,7 +293,7 @@ class FollowerRegistryPlan:
         self, connection: int, now: Now
     ) -> tuple["FollowerRegistryPlan", Effects]:
         """A stream ended."""
-        return leaving.connection_closed(self, connection)
+        return leaving.connection_closed(self, connection, now)
 
     def on_retire_follower(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
         """The prune supervisor is done with a registration."""
@@ -329,8 +367,9 @@ class FollowerRegistryPlan:
             "followers": len(self.roster.followers),
             "relays": len(self.relays),
             "waiting": len(self.waiting),
+            "slices": self.slices.plain(),
         }
 
     def watching_relays(self) -> Effects:
         """The wakeup that gives up relays; set whenever one begins."""
-        return (WakeAfter("relays", min(RELAY_TICK_MS, RELAY_DEADLINE_MS)),)
+        return (WakeAfter("relays", RELAY_TICK_MS),)

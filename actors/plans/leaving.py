@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.plans import relaying
 from actors.plans.bus_request import BusRequest, Waiting
-from actors.plans.effects import Effects, Now, Reply, Send
+from actors.plans.effects import Effects, Now, Reply, Send, Write
 from actors.plans.registering import binding_of
 from actors.plans.roster import Follower
 from messages.bus_texts import M
@@ -30,7 +30,7 @@ def disconnect(
     return plan.mutate("disconnect", _removal(follower), command_id, waiting, now)
 
 
-def disconnected(plan: Any, waiting: Waiting) -> tuple[Any, Effects]:
+def disconnected(plan: Any, waiting: Waiting, now: Now) -> tuple[Any, Effects]:
     """The thread is gone; the entry goes if it is still the same registration."""
     follower = plan.roster.get(waiting.instance_id)
     if waiting.asked is None:
@@ -38,13 +38,22 @@ def disconnected(plan: Any, waiting: Waiting) -> tuple[Any, Effects]:
     if follower is None or follower.generation != waiting.generation:
         return plan, plan.refused(waiting.asked, M.STALE_GENERATION)
     plan = dataclasses.replace(plan, roster=plan.roster.without(waiting.instance_id))
-    return plan, (*plan.acked(waiting.asked), Send("inbox", _unreachable(follower)))
+    slices = plan.slices.fresh(("target-bindings",), "manual-follower-disconnect", now.wall)
+    plan = dataclasses.replace(plan, slices=slices)
+    gone: Effects = ()
+    if follower.target.thread_id is not None:
+        gone = (Write("message_ownership", "forget_target", {
+            "chat_id": follower.target.chat_id,
+            "thread_id": follower.target.thread_id,
+            "epoch": plan.settings["epoch"],
+        }),)
+    return plan, (*gone, *plan.acked(waiting.asked), Send("inbox", _unreachable(follower)))
 
 
-def connection_closed(plan: Any, connection: int) -> tuple[Any, Effects]:
+def connection_closed(plan: Any, connection: int, now: Now) -> tuple[Any, Effects]:
     """The end of a stream proves nothing, but the process is looked at, and nothing is sent."""
     follower = plan.roster.by_connection(connection)
-    plan, failed = relaying.connection_lost(plan, connection)
+    plan, failed = relaying.connection_lost(plan, connection, now)
     if follower is None:
         return plan, failed
     roster = plan.roster.changed(follower.instance_id, connection=None)

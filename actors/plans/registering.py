@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.bus_request import BusRequest, Waiting
-from actors.plans.effects import Effects, Notify, Now, Perform, Send
+from actors.plans.effects import Effects, Notify, Now, Perform, Send, Write
 from actors.plans.place import place
 from actors.plans.roster import Follower
 from messages.bus import Ack, AckError, Registration, Target
@@ -74,7 +74,11 @@ def finish(
     if registration is None or asked is None:
         return plan, ()
     follower = _entered(plan, waiting, registration, target, now)
-    plan = dataclasses.replace(plan, roster=plan.roster.enter(follower))
+    plan = dataclasses.replace(
+        plan,
+        roster=plan.roster.enter(follower),
+        slices=plan.slices.fresh(("target-bindings",), "follower-register", now.wall),
+    )
     result = {
         "chatId": follower.target.chat_id,
         "slot": follower.slot,
@@ -100,7 +104,16 @@ def finish(
         "own": follower.own,
     }
     own: Effects = (Send("leader", OwnFollowerRegistered()),) if follower.own else ()
+    rebind = {
+        "binding_key": follower.binding_key,
+        "instance_id": follower.instance_id,
+        "generation": follower.generation,
+        "epoch": plan.settings["epoch"],
+        "now": now.wall,
+    }
     return plan, (
+        # What this binding sent before is its own again, whichever process stands behind it.
+        Write("message_ownership", "rebind", rebind),
         Perform("reply", asked.request_id, {"asked": asked, "ack": ack}),
         Send("inbox", known),
         Notify("registry.registered", noted),

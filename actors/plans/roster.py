@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from messages.bus_parts import Target
-from messages.bus_protocol import DURABLE_ADMISSION
+from messages.bus_protocol import DURABLE_ADMISSION, OURS, ProtocolIdentity
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,16 @@ class Follower:
         """Whether an update can be handed over now."""
         return self.connection is not None or self.socket_path is not None
 
+    @property
+    def is_routable(self) -> bool:
+        """Whether an update may be handed over now: it can be, and this process journals what it takes."""
+        return self.reachable and DURABLE_ADMISSION in self.capabilities
+
+    @property
+    def heard_at(self) -> int:
+        """Its last sign of life: one that just registered gets the time for its first heartbeat."""
+        return max(self.heartbeat_at, self.connected_at)
+
     def describe(self, now: int) -> dict[str, Any]:
         """The follower as `status` and the prune supervisor see it."""
         return {
@@ -48,7 +58,7 @@ class Follower:
             "thread_id": self.target.thread_id,
             "binding_key": self.binding_key,
             "generation": self.generation,
-            "heartbeat_age_ms": max(0, now - self.heartbeat_at),
+            "heartbeat_age_ms": max(0, now - self.heard_at),
             "connected": self.reachable,
             "capabilities": list(self.capabilities),
         }
@@ -71,6 +81,10 @@ class Roster:
         """The follower of this profile."""
         return next((one for one in self if one.binding_key == binding_key), None)
 
+    def by_target(self, target: Target) -> Follower | None:
+        """The follower that has exactly this thread."""
+        return next((one for one in self if one.target == target), None)
+
     def by_connection(self, connection: int) -> Follower | None:
         """The follower that registered over this connection last."""
         return next((one for one in self if one.connection == connection), None)
@@ -79,9 +93,7 @@ class Roster:
         """Register; the heartbeat of the same instance is kept, so that registering proves no life."""
         earlier = self.get(follower.instance_id)
         if earlier is not None:
-            follower = dataclasses.replace(
-                follower, heartbeat_at=max(earlier.heartbeat_at, follower.heartbeat_at)
-            )
+            follower = dataclasses.replace(follower, heartbeat_at=earlier.heartbeat_at)
         kept = {
             one.instance_id: one
             for one in self
@@ -98,10 +110,15 @@ class Roster:
         """The roster without one follower."""
         return Roster({key: one for key, one in self.followers.items() if key != instance_id})
 
-    def eligible_slots(self) -> list[str]:
-        """Slots that may lead next, ascending: the leading instance's own is not among them."""
+    def eligible_slots(self, local: ProtocolIdentity = OURS) -> list[str]:
+        """Slots that may lead next, ascending: the leading instance's own is not among them.
+
+        Where the leader journals what it takes (`local`), its successor must do so too.
+        """
         return sorted(
             one.slot
             for one in self
-            if not one.own and one.slot and DURABLE_ADMISSION in one.capabilities
+            if not one.own
+            and one.slot
+            and (DURABLE_ADMISSION in one.capabilities or not local.can(DURABLE_ADMISSION))
         )

@@ -1,4 +1,4 @@
-"""The numbered cases of the contract, by section, and the lines about those that need no test of their own."""
+"""The numbered cases of the contract, by section, and the lines about those without a test of their own."""
 
 import dataclasses
 import tomllib

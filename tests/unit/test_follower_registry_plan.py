@@ -1,113 +1,41 @@
 """What each request on the bus gets (leader.md 2, 7 and 8), decided without a socket."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from actors.plans.bus_request import Asked, BusRequest
-from actors.plans.effects import Effects, Now, Perform, Reply, Send, StartChild, StopChild, Write
+from actors.plans.effects import Now, Reply, Send, StartChild, StopChild
 from actors.plans.follower_registry import FollowerRegistryPlan
 from messages.bus import (
     Ack,
-    CallApi,
     Disconnect,
-    Heartbeat,
     OtherEnvelope,
     Register,
-    Registration,
-    delivery_id,
+    ReplaceFollowerTarget,
+    Target,
 )
 from messages.bus_protocol import DURABLE_ADMISSION, OURS, ProtocolIdentity
 from messages.bus_texts import M
-from messages.envelope import Envelope
 from messages.follower_mutation import MutationFailed, MutationFinished
-from messages.follower_registry import ForwardUpdate, OpenEndpoint, RetireFollower
-from messages.telegram_gateway import TelegramAnswered, TelegramRefused
-
-NOW = Now(wall=1_000, boot=5_000)
-LATER = Now(wall=9_000, boot=13_000)
-SECRET = "s" * 43
-SETTINGS: Mapping[str, Any] = {
-    "owner": {"pid": 10, "instance_id": "10:1"}, "epoch": 3, "cleanup": False,
-}
-
-
-def said(body: Any, in_reply_to: str | None = None) -> Envelope:
-    """An envelope of a peer in the tree."""
-    return Envelope(body=body, message_id="m1", key="follower_registry", in_reply_to=in_reply_to)
-
-
-def registration(instance: str = "11:1", **fields: Any) -> Registration:
-    """A registration of ours, changed as told."""
-    plain: dict[str, Any] = {
-        "instance_id": instance, "connected_at_ms": 1, "profile_key": f"manual:{instance}",
-        "thread_name": "api", "pid": int(instance.split(":")[0]), "registration_generation": "g1",
-        "protocol": OURS,
-    }
-    return Registration(**{**plain, **fields})
-
-
-def asks(
-    plan: FollowerRegistryPlan,
-    envelope: Any,
-    *,
-    connection: int = 1,
-    owner: str | None = None,
-    now: Now = NOW,
-) -> Any:
-    """One request on a connection."""
-    request = BusRequest(Asked("key", envelope.request_id), connection, None, envelope)
-    return plan.on_bus_request(request, owner, now)
-
-
-def register(**more: Any) -> Register:
-    """A register request."""
-    return Register(request_id="g1", auth=more.pop("auth", SECRET), registration=registration(**more))
-
-
-def acks(effects: Effects) -> list[Ack]:
-    """The answers given."""
-    return [e.arguments["ack"] for e in effects if isinstance(e, Perform) and e.operation == "reply"]
-
-
-def sends(effects: Effects, kind: str) -> list[Send]:
-    """What is sent of this kind."""
-    return [e for e in effects if isinstance(e, Send) and e.body.KIND == kind]
-
-
-def target(thread_id: int = 5, slot: str = "A") -> MutationFinished:
-    """A thread, given."""
-    given = {"chat_id": 1, "thread_id": thread_id, "slot": slot, "thread_name": "api", "reused": True}
-    return MutationFinished(target=given)
-
-
-def opened() -> FollowerRegistryPlan:
-    """A plan whose endpoint is open to all."""
-    plan = FollowerRegistryPlan(settings=SETTINGS, secret=SECRET)
-    return plan.on_open_endpoint(said(OpenEndpoint()), NOW)[0]
-
-
-def registered(
-    plan: FollowerRegistryPlan, instance: str = "11:1", thread_id: int = 5, slot: str = "A",
-    connection: int = 1, **fields: Any,
-) -> FollowerRegistryPlan:
-    """The plan with one more follower."""
-    request = register(instance=instance, **fields)
-    plan, effects = asks(plan, request, connection=connection)
-    (command,) = sends(effects, "MutateFollower")
-    plan, effects = plan.on_mutation_finished(said(target(thread_id, slot), command.message_id), NOW)
-    assert acks(effects)[0].ok
-    return plan
-
-
-def beat(instance: str = "11:1", generation: str | None = "g1") -> Heartbeat:
-    """A heartbeat."""
-    return Heartbeat(
-        request_id="h", auth=SECRET, instance_id=instance, registration_generation=generation, sent_at_ms=1
-    )
-
+from messages.follower_registry import RetireFollower
+from tests.support.registry_desk import (
+    LATER,
+    NOW,
+    SECRET,
+    SETTINGS,
+    acks,
+    asks,
+    beat,
+    opened,
+    register,
+    registered,
+    registration,
+    said,
+    sends,
+    target,
+)
 
 # -- registration -------------------------------------------------------------------------------------
 
@@ -149,8 +77,15 @@ def test_a_registration_goes_through_the_followers_mutation() -> None:
             register(registration_generation=""), M.GENERATION_REQUIRED, None,
             marks=pytest.mark.case("L25"),
         ),
-        pytest.param(OtherEnvelope(kind="leader.replaceFollowerTarget", request_id="r", auth=SECRET),
-                     M.NOT_HANDLED, None, marks=pytest.mark.case("L32")),
+        pytest.param(OtherEnvelope(kind="leader.wakeInputCustody", request_id="r", auth=SECRET),
+                     M.NOT_HANDLED, None),
+        pytest.param(
+            ReplaceFollowerTarget(
+                request_id="r", auth=SECRET, recipient_instance_id="11:1", reason="thread-restore",
+                recipient_registration_generation="g1", target=Target(chat_id=1, thread_id=2), sent_at_ms=1,
+            ),
+            M.NOT_HANDLED, None, marks=pytest.mark.case("L32"),
+        ),
         pytest.param(Ack(request_id="r", ok=True), M.RESPONSE_AS_REQUEST, None,
                      marks=pytest.mark.case("L16", "F17")),
     ],
@@ -230,7 +165,6 @@ def test_heartbeats_need_a_live_entry_with_exactly_this_generation() -> None:
     assert acks(effects)[0].ok and plan.roster.followers["11:1"].heartbeat_at == LATER.boot
 
 
-@pytest.mark.case("L27")
 def test_the_heartbeat_answers_with_the_eligible_slots() -> None:
     """Ascending, with the sender's own, of followers with durable admission."""
     plan = registered(opened(), "11:1", 5, "C")
@@ -238,9 +172,9 @@ def test_the_heartbeat_answers_with_the_eligible_slots() -> None:
     assert acks(asks(plan, beat())[1])[0].result == {"eligibleElectionSlots": ["B", "C"]}
 
 
-@pytest.mark.case("L5", "L6")
+@pytest.mark.case("L5")
 def test_registering_drops_whoever_shares_profile_or_target() -> None:
-    """An unrelated follower stays; the same instance keeps its newer heartbeat."""
+    """An unrelated follower stays."""
     plan = registered(opened(), "11:1", 5)
     plan = registered(plan, "12:1", 6)
     plan = registered(plan, "13:1", 7, profile_key="manual:11:1")
@@ -349,135 +283,3 @@ def test_a_retirement_that_failed_is_told(reason: str, answer: str) -> None:
     failed = MutationFailed(reason=reason, text="no")
     _, effects = plan.on_mutation_failed(said(failed, command.message_id), NOW)
     assert [effect.body.KIND for effect in effects if isinstance(effect, Reply)] == [answer]
-
-
-# -- forwarding ---------------------------------------------------------------------------------------
-
-UPDATE = ForwardUpdate(
-    binding_key="manual:11:1", update_id=7, forward_kind="leader.forwardMessage", carrier={"text": "x"}
-)
-RECEIPT = {
-    "deliveryId": delivery_id("leader.forwardMessage", "manual:11:1", 7), "sourceUpdateId": 7,
-}
-
-
-@pytest.mark.case("L115", "L121", "L122")
-def test_nobody_unknown_is_forwarded_to() -> None:
-    """Only a live entry is a recipient, whatever the database says."""
-    _, effects = opened().on_forward_update(said(UPDATE), NOW)
-    assert isinstance(effects[0], Reply) and effects[0].body.failure_class == "recipient-absent"
-    plan, _ = registered(opened()).on_connection_closed(1, NOW)
-    _, effects = plan.on_forward_update(said(UPDATE), NOW)
-    assert isinstance(effects[0], Reply) and effects[0].body.failure_class == "recipient-absent"
-
-
-@pytest.mark.parametrize(
-    ("ack", "failure"),
-    [
-        ({"ok": True, "result": RECEIPT}, None),
-        ({"ok": True, "result": {**RECEIPT, "sourceUpdateId": 8}}, "durable-receipt-mismatched"),
-        ({"ok": True}, "durable-receipt-missing"),
-        ({"ok": False, "message": "full"}, "acknowledgement-rejected"),
-    ],
-)
-@pytest.mark.case("L120")
-def test_only_the_exact_receipt_is_accepted(ack: dict[str, Any], failure: str | None) -> None:
-    """And only from the connection that the update went to."""
-    plan, effects = registered(opened()).on_forward_update(said(UPDATE), NOW)
-    relay_id = effects[0].operation_id  # type: ignore[union-attr]
-    answer = Ack(request_id=relay_id, **ack)
-    same, effects = asks(plan, answer, connection=2)
-    assert same == plan and acks(effects)[0].message == M.RESPONSE_AS_REQUEST
-    _, effects = asks(plan, answer)
-    (reply,) = (e for e in effects if isinstance(e, Reply))
-    assert getattr(reply.body, "failure_class", None) == failure
-
-
-def test_a_relay_is_given_up_with_its_connection_or_after_its_time() -> None:
-    """The inbox keeps the update in both cases."""
-    plan, _ = registered(opened()).on_forward_update(said(UPDATE), NOW)
-    closed, effects = plan.on_connection_closed(1, NOW)
-    assert [e.body.failure_class for e in effects if isinstance(e, Reply)] == ["recipient-absent"]
-    late = Now(wall=NOW.wall, boot=NOW.boot + 30_000)
-    given_up, effects = plan.on_wakeup_relays(late)
-    assert [e.body.failure_class for e in effects if isinstance(e, Reply)] == ["transport-failed"]
-    assert closed.relays == given_up.relays == {}
-
-
-# -- API calls ----------------------------------------------------------------------------------------
-
-
-def call(method: str = "sendMessage", **body: Any) -> CallApi:
-    """A call in the follower's own thread."""
-    args = [method, {"chat_id": 1, "message_thread_id": 5, **body}]
-    return CallApi(
-        request_id="c1", auth=SECRET, instance_id="11:1", registration_generation="g1", method="call",
-        args=args, sent_at_ms=1,
-    )
-
-
-def calling(envelope: CallApi) -> tuple[FollowerRegistryPlan, str]:
-    """A plan with this call under way, and the id of the command."""
-    plan, effects = asks(registered(opened()), envelope)
-    (command,) = sends(effects, "CallTelegram")
-    assert command.message_id
-    return plan, command.message_id
-
-
-def test_a_successful_send_is_recorded_before_it_is_acknowledged() -> None:
-    """The message belongs to the follower's binding from then on."""
-    plan, command_id = calling(call(text="x"))
-    result = {"message_id": 40}
-    _, effects = plan.on_telegram_answered(said(TelegramAnswered(result=result), command_id), NOW)
-    (write,) = (e for e in effects if isinstance(e, Write))
-    assert (write.arguments["message_id"], write.arguments["binding_key"]) == (40, "manual:11:1")
-    assert acks(effects)[0].result == result
-
-
-@pytest.mark.case("L139")
-def test_a_refused_call_still_proves_life() -> None:
-    """Liveness is refreshed before the allowlist."""
-    plan, effects = asks(registered(opened()), call("getUpdates"), now=LATER)
-    assert acks(effects)[0].message == M.API_NOT_ALLOWED
-    assert plan.roster.followers["11:1"].heartbeat_at == LATER.boot
-
-
-@pytest.mark.case("L140", "F172")
-def test_a_send_that_may_have_happened_is_told_as_such() -> None:
-    """By the gateway's word, or because the gateway was lost."""
-    plan, command_id = calling(call(text="x"))
-    unknown = TelegramRefused(outcome="commit-unknown", description="lost")
-    _, effects = plan.on_telegram_refused(said(unknown, command_id), NOW)
-    error = acks(effects)[0].error
-    assert error and (error.code, error.method) == ("commit-unknown", "sendMessage")
-    lost = dataclasses.make_dataclass("Lost", ["command_id", "body", "reason"])
-    _, effects = plan.on_unanswered(lost(command_id, None, "peer-replaced"), NOW)
-    error = acks(effects)[0].error
-    assert error and error.code == "commit-unknown"
-
-
-@pytest.mark.case("L135")
-@pytest.mark.parametrize(("owner", "allowed"), [("manual:11:1", True), ("manual:12:1", False), (None, False)])
-def test_edits_need_an_own_message(owner: str | None, allowed: bool) -> None:
-    """Ownership is by binding, so it survives a takeover."""
-    _, effects = asks(registered(opened()), call("editMessageText", message_id=3), owner=owner)
-    assert bool(sends(effects, "CallTelegram")) is allowed
-
-
-@pytest.mark.case("L144")
-def test_a_thread_that_is_gone_is_replaced_before_the_call_fails() -> None:
-    """The follower hears of its new thread first, on the same connection."""
-    plan, command_id = calling(call(text="x"))
-    gone = TelegramRefused(
-        outcome="rejected", description="Bad Request: message thread not found", error_code=400
-    )
-    plan, effects = plan.on_telegram_refused(said(gone, command_id), NOW)
-    (command,) = sends(effects, "MutateFollower")
-    assert command.body.operation == "replace-target"
-    plan, effects = plan.on_mutation_finished(said(target(thread_id=6), command.message_id), NOW)
-    performed = [e for e in effects if isinstance(e, Perform)]
-    assert [e.operation for e in performed] == ["push", "reply"]
-    assert performed[0].arguments["envelope"].target.thread_id == 6
-    error = acks(effects)[0].error
-    assert error and (error.code, error.thread_id) == ("stale-target", 5)
-    assert plan.roster.followers["11:1"].target.thread_id == 6
