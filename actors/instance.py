@@ -102,6 +102,7 @@ class Instance:
         self._role = ""
         self._is_prepared = False
         self._preparing: asyncio.Task[None] | None = None
+        self._asked_at: float | None = None
         self._refusals = 0
         self._unreachable_since = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
@@ -147,6 +148,7 @@ class Instance:
         try:
             done, _ = await asyncio.wait(wishes, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._asked_at = asyncio.get_running_loop().time()
             await self._end_conversation()
             for wish in wishes:
                 wish.cancel()
@@ -204,7 +206,7 @@ class Instance:
     async def _end(self, life: asyncio.Task[int]) -> None:
         """Answers under way first, then the tree they go through, then the claims."""
         parts, loop = self._parts, asyncio.get_running_loop()
-        until = loop.time() + END_WITHIN_S
+        until = (self._asked_at or loop.time()) + END_WITHIN_S
         self._election = dataclasses.replace(self._election, role=Role.FOLLOWER)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SESSION_ENDS_WITHIN_S):
@@ -237,9 +239,10 @@ class Instance:
         except ThreadError as failure:
             log_event("instance.no_farewell", text=str(failure))
             return
-        parts.identities.record_farewell(
-            parts.binding_key, parts.owner.instance_id, wall_ms()
-        )
+        with contextlib.suppress(StoreError):
+            parts.identities.record_farewell(
+                parts.binding_key, parts.owner.instance_id, wall_ms()
+            )
 
     async def _pump(self) -> None:
         """What the launcher reports; returns when it has ended."""
@@ -424,9 +427,10 @@ class Instance:
         prefix = "" if self._role else "ready"
         if not self._role:
             # Its thread knows by now that this process is back.
-            self._parts.identities.record_welcome(
-                self._parts.binding_key, self._parts.owner.instance_id
-            )
+            with contextlib.suppress(StoreError):
+                self._parts.identities.record_welcome(
+                    self._parts.binding_key, self._parts.owner.instance_id
+                )
         joined = None if self._role else self._parts.joined()
         if joined:
             self._parts.terminal.tell(joined)

@@ -23,7 +23,7 @@ STATUS_ONE_ASKED = "1 question above waits for you."
 STATUS_SOME_ASKED = "{count} questions above wait for you."
 NOTHING_TO_FORGET = "Each message here starts afresh: there is nothing to leave behind."
 HELP = """\
-This thread belongs to {name}: what you write here goes to it, and its answers come here.
+This thread belongs to one process: what you write here goes to it, and its answers come here.
 /status  what it does at present
 /stop  end what it is doing
 /new  begin afresh

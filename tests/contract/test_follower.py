@@ -336,3 +336,37 @@ async def test_a_message_too_long_for_a_line_is_refused_before_it_is_written(rig
         with pytest.raises(CallRefused):
             await rig.thread.send("x" * (1 << 20))
         assert (await rig.thread.send("y")) == 77
+
+
+# -- giving the thread up ------------------------------------------------------------------------
+
+
+@against_leader
+async def test_who_gave_its_thread_up_asks_for_no_other(rig):
+    async with rig.serving() as task:
+        await rig.thread.leave()
+        (said,) = rig.leader.heard("follower.disconnect")
+        assert said.registration_generation == rig.follower.plan.generation
+        rig.leader.drop()
+        await asyncio.wait_for(task, 2)
+    again = asyncio.create_task(rig.serve())
+    done, _ = await asyncio.wait({again}, timeout=0.1)
+    assert not done and len(rig.leader.heard("follower.register")) == 1
+    again.cancel()
+    await asyncio.gather(again, return_exceptions=True)
+
+
+@against_leader
+async def test_a_thread_that_could_not_be_given_up_stays(rig):
+    with pytest.raises(LeaderUnavailable):
+        await rig.thread.leave()
+    rig.leader.answer(
+        "follower.disconnect",
+        lambda request: Ack(request_id=request.request_id, ok=False, message="no rights"),
+        DROP,
+    )
+    async with rig.serving():
+        with pytest.raises(CallRefused, match="no rights"):
+            await rig.thread.leave()
+        with pytest.raises(CommitUnknown):
+            await rig.thread.leave()

@@ -36,6 +36,7 @@ class ScriptedLeader:
             "follower.heartbeat": lambda request: Ack(
                 request_id=request.request_id, ok=True, result={"eligibleElectionSlots": ["B"]}
             ),
+            "follower.disconnect": lambda request: Ack(request_id=request.request_id, ok=True),
             "follower.callApi": lambda request: Ack(
                 request_id=request.request_id, ok=True, result={"message_id": 77}
             ),

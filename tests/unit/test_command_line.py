@@ -137,3 +137,40 @@ def test_help_teaches_by_example_and_imports_nothing_heavy():
     )
     assert "examples:" in done.stdout
     assert done.stdout.strip().endswith("[]")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_terminal", "mode"),
+    [
+        ("", True, "console"),
+        ("", False, "echo"),
+        ("-- cat", True, "command"),
+        ("--mode echo", True, "echo"),
+        ("--mode console", True, "console"),
+    ],
+)
+def test_in_a_terminal_somebody_can_read_and_type(line, is_terminal, mode):
+    options, _ = parse(line.split(), is_terminal)
+    assert options.mode == mode
+
+
+@pytest.mark.parametrize(
+    ("line", "is_terminal", "sentence"),
+    [
+        ("--mode console", False, "needs a terminal"),
+        ("--mode console -- cat", True, "takes no command line"),
+    ],
+)
+def test_a_console_needs_a_terminal_and_nothing_else(line, is_terminal, sentence, capsys):
+    with pytest.raises(SystemExit) as ended:
+        parse(line.split(), is_terminal)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_console_is_called_one_and_started_again_as_one():
+    options, command = parse(["--bot", "work"], True)
+    assert default_name("/w/api", command, options.mode) == "api · console"
+    assert shown_line(options, command) == "switchboard --bot work"
+    options, command = parse(["--mode", "echo"], True)
+    assert shown_line(options, command) == "switchboard --mode echo"

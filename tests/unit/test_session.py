@@ -438,3 +438,28 @@ def test_what_was_written_while_nobody_was_here_is_marked(house: House) -> None:
             assert answer == "old"
 
     asyncio.run(story())
+
+
+def test_a_thread_is_left_once_telegram_deleted_it(house: House) -> None:
+    async def story() -> None:
+        async with house.running():
+            await house.write(1, "one")
+            await house.state(1, "running")
+            await house.write(2, "two")
+            await house.write(3, "/close")
+            await eventually_async(lambda: "Delete this thread" in house.thread.texts[-1])
+            house.thread.failures["leave"] = [CallRefused("no rights."), LeaderUnavailable()]
+            await house.press(4, house.thread.button("Delete"))
+            await eventually_async(
+                lambda: house.thread.texts[-1]
+                == "This thread could not be deleted: no rights. It stays, and its process goes on."
+            )
+            assert not house.session.left.is_set()
+            await house.write(5, "/close")
+            await eventually_async(lambda: house.thread.texts[-1].startswith("Delete this thread"))
+            await house.press(6, house.thread.button("Delete"))
+            await asyncio.wait_for(house.session.left.wait(), 5)
+            for number in (1, 2):
+                await house.state(number, "done")
+
+    asyncio.run(story())

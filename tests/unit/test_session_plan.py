@@ -708,3 +708,108 @@ def test_the_end_of_what_is_not_under_way_changes_nothing(handler: str, argument
     before = told.plan
     told.tell(handler, argument)
     assert (told.plan, told.looked()) == (before, ())
+
+
+# -- the other commands ----------------------------------------------------------------------------
+
+CONSOLE = Traits(repeats=True, stoppable=False, announces_queue=False, shows_everything=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("/help", "What you write here goes to it, and its answers come here."),
+        ("/start", "/close  end it and delete this thread"),
+        ("/new@work_bot", "Each message here starts afresh"),
+        ("/CLOSE", "Delete this thread with everything in it?"),
+    ],
+)
+def test_commands_are_answered_at_once_and_never_run(command: str, words: str) -> None:
+    told = Told()
+    told.admit("one")
+    told.looked()
+    given = told.admit(command)
+    effects = told.looked()
+    assert started(effects) == []
+    (text,) = texts_of(effects, "say")
+    assert words.lower() in text.lower()
+    told.tell("on_performed_say", given)
+    assert written(told.looked()) == [("mark_done", given)]
+
+
+def test_the_status_tells_of_open_questions() -> None:
+    told = Told()
+    told.tell("on_started", (restored("cut_off"),))
+    told.admit("/status")
+    assert texts_of(told.looked(), "say") == ["Idle, nothing waits. 1 question above waits for you."]
+
+
+def test_closing_asks_and_acts_on_the_button_alone() -> None:
+    told = Told()
+    asked = told.admit("/close")
+    ((_, question),) = performed(told.looked(), "say")
+    assert [label for label, _ in question["buttons"]] == ["Delete", "Keep"]
+    delete, keep = (data for _, data in question["buttons"])
+    assert asked.endswith(keep.rpartition(":")[2])
+
+    kept = told.press(keep)
+    effects = told.looked()
+    assert texts_of(effects, "rewrite") == ["This thread stays."]
+    assert performed(effects, "leave") == [] and ("mark_done", kept) in written(effects)
+
+    pressed = told.press(delete, message_id=900)
+    assert performed(told.looked(), "leave") == [(pressed, {"message_id": 900})]
+
+
+def test_with_the_thread_goes_what_waited_in_it() -> None:
+    told = Told()
+    told.tell("on_started", (restored("cut_off"),))
+    running, waiting = told.admit("one"), told.admit("two")
+    told.looked()
+    told.tell("on_left")
+    dropped = {delivery_id for method, delivery_id in written(told.looked()) if method == "mark_done"}
+    assert dropped == {running, waiting, "r00000001"}
+    told.ended(running, "late answer")
+    told.admit("three")
+    assert started(told.looked()) == []
+
+
+# -- the console -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("carrier", "remark", "text"),
+    [
+        ({"photo": [{}], "caption": "look"}, "photo", "look"),
+        ({"voice": {}}, "voice message", ""),
+        ({"animation": {}, "document": {}}, "animation", ""),
+        ({"venue": {}, "location": {}}, "place", ""),
+        ({"document": {"file_name": "../../x"}}, "file", ""),
+    ],
+)
+def test_a_console_shows_attachments_by_a_word(carrier: dict[str, Any], remark: str, text: str) -> None:
+    told = Told(CONSOLE)
+    told.give("message", {"chat": {"id": 7}, "message_id": 1, **carrier})
+    ((_, run),) = performed(told.looked(), "run")
+    assert (run["remark"], run["text"]) == (remark, text)
+
+
+def test_a_console_shows_later_edits_and_changes_what_it_has_not_shown() -> None:
+    told = Told(CONSOLE)
+    first = told.admit("one", message_id=1)
+    told.admit("two", message_id=2)
+    told.give("edited_message", {"chat": {"id": 7}, "message_id": 2, "text": "two!"})
+    told.give("edited_message", {"chat": {"id": 7}, "message_id": 1, "text": "one!"})
+    told.ended(first)
+    second = performed(told.looked(), "run")[-1]
+    assert second[1]["text"] == "two!" and second[1]["remark"] == ""
+    told.ended(second[0])
+    ((_, edit),) = performed(told.looked(), "run")
+    assert (edit["text"], edit["remark"]) == ("one!", "edited")
+
+
+def test_a_message_whose_showing_was_cut_off_is_shown_again_unasked() -> None:
+    told = Told(CONSOLE)
+    told.tell("on_started", (restored("running"),))
+    effects = told.looked()
+    assert started(effects) == ["r00000001"] and performed(effects, "ask") == []

@@ -45,3 +45,22 @@ def test_a_stream_that_is_closed_or_poor_in_letters_is_survived():
     poor = io.TextIOWrapper(raw, encoding="ascii")
     Terminal(poor, poor).say("api · claude")
     assert raw.getvalue() == b"api ? claude\n"
+
+
+class Tty(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_said_goes_above_the_line_that_is_typed_where_it_would_tear_it():
+    out, errors = Tty(), io.StringIO()
+    terminal, above = Terminal(out, errors), []
+    terminal.above = above.append
+    terminal.say("role=leader")
+    terminal.tell("to a file")
+    assert (above, out.getvalue(), errors.getvalue()) == (["role=leader"], "", "to a file\n")
+    terminal.above = None
+    terminal.say("after it")
+    assert out.getvalue() == "after it\n"
