@@ -249,15 +249,6 @@ class Describe(Envelope):
     auth: str | None = auth_field()
 
 
-@envelope("operator.stepDown")
-class StepDown(Envelope):
-    """Give up the lease in order. Ours: asked by an operator."""
-
-    request_id: str = request_id_field()
-    auth: str | None = auth_field()
-    instance_id: str = said(Text(LONGEST_ID), "the leader that is meant")
-
-
 @envelope("bus.ack")
 class Ack(Envelope):
     """The answer to a request."""

@@ -96,6 +96,15 @@ _BODIES: dict[str, dict[str, Any]] = {
     },
     "operator.describe": {},
     "operator.stepDown": {"instanceId": "11:1"},
+    "operator.closeThread": {"bindingKey": "manual:11:1"},
+    "operator.renameThread": {"bindingKey": "manual:11:1", "threadName": "better"},
+    "operator.dropRegistration": {"instanceId": "11:1"},
+    "operator.prune": {},
+    "operator.settleUpdate": {"updateId": 5, "choice": "retry"},
+    "operator.passWish": {
+        "instanceId": "11:1", "wish": "drop", "deliveryId": DELIVERY["deliveryId"],
+    },
+    "leader.conveyWish": {**_RECIPIENT, "wish": "reload", "deliveryId": DELIVERY["deliveryId"]},
     "bus.ack": {
         "ok": False,
         "message": "no",
