@@ -41,3 +41,11 @@ def said_time(instant_ms: int, now_ms: int) -> str:
     if days == 0:
         return f"{then:%H:%M}"
     return f"{then:%a %H:%M}" if days < 7 else f"{then.day} {then:%b %H:%M}"
+
+
+def said_moment(instant_ms: int, now_ms: int) -> str:
+    """A past instant with its day, whichever it was: `Fri 18:02`, or `3 Nov 18:02`."""
+    then = datetime.datetime.fromtimestamp(instant_ms / 1_000)
+    today = datetime.datetime.fromtimestamp(now_ms / 1_000)
+    recent = (today.date() - then.date()).days < 7
+    return f"{then:%a %H:%M}" if recent else f"{then.day} {then:%b %H:%M}"

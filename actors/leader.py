@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from actors.clock import said_moment
 from actors.faults import fault
+from actors.plans.bot_news import Away, is_gap
 from actors.plans.effects import Perform
-from actors.plans.leader import Beginning, LeaderPlan
+from actors.plans.leader import Beginning, LeaderPlan, LeaseLook
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE, Supervisor
 from actors.tree_channel import tree_channel
@@ -88,12 +90,30 @@ class Leader(Supervisor):
     # -- rows that decisions need ---------------------------------------------------------------
 
     def read_configure_leader(self, body: Any) -> Beginning:
-        """Whether this home has led the bot before, and which process leads now."""
-        return Beginning(led_before=self.stores["bus_settings"].led_before(), pid=self.own_pid())
+        """What this home knows of the bot, and which process leads now."""
+        known = self.stores["bus_settings"]
+        return Beginning(
+            led_before=known.led_before(),
+            pid=self.own_pid(),
+            told_conflict=bool(known.get("told_conflict")),
+            away=self._away(known.last_led_ms()),
+        )
 
-    def read_wakeup_lease(self) -> bool:
-        """Whether the lease is still ours."""
-        return self.stores["lease"].holds(self.settings["epoch"])
+    def read_wakeup_lease(self) -> LeaseLook:
+        """Whether the lease is still ours, and whether this machine was asleep for long."""
+        noted, now = self.plan.news.noted, self.clock()
+        # A clock that was only set forward is no sleep.
+        slept = noted is not None and is_gap(noted.boot, now.boot)
+        return LeaseLook(
+            held=self.stores["lease"].holds(self.settings["epoch"]),
+            away=self._away(noted.wall) if slept and noted is not None else None,
+        )
+
+    def _away(self, last_served_ms: int | None) -> Away | None:
+        now = self.clock().wall
+        if last_served_ms is None or not is_gap(last_served_ms, now):
+            return None
+        return Away(said_moment(last_served_ms, now), said_moment(now, now))
 
     def answered(self, envelope: Envelope) -> None:
         """A Pong says who lives by the command that it answers."""

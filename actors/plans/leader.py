@@ -8,9 +8,10 @@
     ├─ inbox                  replaced; everything it admitted is on disk
     └─ poller                 replaced; it goes on from the stored cursor
 
-Start: children ready → the bot identified (first time only) → pending clean-ups replayed → the registry
+Start: children ready → first contact (`first_contact`) → pending clean-ups replayed → the registry
 listens for the own follower → own thread → endpoint open → pruning and polling. A step that fails ends
-the start, and the tree with it. Stop: polling → pruning → endpoint → lease released.
+the start, and the tree with it. Stop: polling → pruning → endpoint → lease released, unless the next tree
+of this instance is to have it.
 """
 
 import dataclasses
@@ -18,6 +19,8 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
+from actors.plans import first_contact
+from actors.plans.bot_news import IDENTIFY_CALL, NEWS_CALL, Away, BotNews, report
 from actors.plans.command_list import MENU_CALL, set_menus
 from actors.plans.effects import (
     Effects,
@@ -32,14 +35,15 @@ from actors.plans.effects import (
     Write,
 )
 from actors.plans.gathering import Gathering
+from actors.plans.poll_proof import PROOF_MS
+from actors.plans.poller import QUIET_PROOFS
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
-from messages.actor import ConfigureChild, DescribeActor, Ping
+from messages.actor import CommandFailed, ConfigureChild, DescribeActor, Ping
 from messages.follower_registry import CloseEndpoint, ListenForOwn, OpenEndpoint
-from messages.leader import InstanceDescribed
+from messages.leader import InstanceDescribed, OwnerPaired
 from messages.poller import StartPolling, StopPolling
 from messages.prune_supervisor import StartPruning, StopPruning
 from messages.target_provisioner import ReplayCleanups
-from messages.telegram_gateway import CallTelegram
 
 LEASE_MS = 1_000
 """The lease is checked at this interval and refreshed at every second look."""
@@ -58,6 +62,8 @@ class Phase(enum.Enum):
     BLANK = "blank"
     CHILDREN = "starting"
     BOT = "identifying"
+    PROVING = "proving"
+    PAIRING = "pairing"
     CLEANUPS = "replaying"
     LISTENING = "listening"
     OWN_THREAD = "own-thread"
@@ -69,10 +75,20 @@ class Phase(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Beginning:
-    """What is read at the start: whether this home has led the bot before, and our own pid."""
+    """What is read at the start: what this home knows of the bot, and our own pid."""
 
     led_before: bool
     pid: int
+    told_conflict: bool = False
+    away: Away | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LeaseLook:
+    """What is read now and then: whether the lease is ours, and whether this machine was asleep."""
+
+    held: bool
+    away: Away | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +105,9 @@ class LeaderPlan:
     endpoint: str = ""
     token: str = "ok"
     poller_conflict: str = ""
+    news: BotNews = BotNews()
+    away: Away | None = None
+    paired: OwnerPaired | None = None
     gathering: Gathering = Gathering()
 
     # -- start ----------------------------------------------------------------------------------
@@ -104,6 +123,12 @@ class LeaderPlan:
             led_before=beginning.led_before,
             pid=beginning.pid,
             began_at=now.boot,
+            away=beginning.away,
+            news=BotNews(
+                epoch=envelope.body.settings["epoch"],
+                chat_id=envelope.body.settings.get("chat_id", 0),
+                told_conflict=beginning.told_conflict,
+            ),
         )
         started = {"epoch": plan.settings["epoch"], "now": now.wall}
         effects: list[Any] = [
@@ -136,45 +161,87 @@ class LeaderPlan:
         if plan.supervision.running() != everyone:
             return plan, ()
         if plan.led_before:
-            plan, more = plan._replay()
+            plan, more = first_contact.begin(plan, now)
         else:
-            plan = dataclasses.replace(plan, phase=Phase.BOT)
-            more = ()
+            plan, more = plan.at(Phase.BOT), ()
         # Identifying the bot never delays a takeover: only the very first start waits for it.
-        call = CallTelegram(method="getMe", params={}, priority="control")
-        identify = Send("telegram_gateway", call, "identify", STEP_DEADLINE_MS)
-        return plan, (*introduced, identify, *more)
+        return plan, (*introduced, *plan.news.ask(now), *more)
+
+    phases = Phase
+
+    def at(self, phase: Phase) -> "LeaderPlan":
+        """The same, that far."""
+        return dataclasses.replace(self, phase=phase)
+
+    # -- first contact --------------------------------------------------------------------------
 
     def on_telegram_answered(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """The bot told who it is."""
-        if (envelope.in_reply_to or "").startswith(MENU_CALL):
+        """The bot told who it is, or said what it was to say."""
+        call_id = envelope.in_reply_to or ""
+        if call_id.startswith(first_contact.PAIRED_CALL):
+            return self._stopping(now)
+        if call_id.startswith((MENU_CALL, NEWS_CALL)):
             return self, ()
         bot = envelope.body.result if isinstance(envelope.body.result, dict) else {}
-        username = str(bot.get("username", ""))
-        topics = bool(bot.get("has_topics_enabled"))
-        facts = {"username": username, "topics": topics}
-        known = Write("bus_settings", "record_bot", {**facts, "epoch": self.settings["epoch"]})
-        effects: Effects = (known, self._report("bot", facts))
+        news, effects = self.news.identified(bot)
+        plan = dataclasses.replace(self, news=news)
         if self.phase is not Phase.BOT:
-            return self, effects
-        plan, more = self._replay()
+            return plan, effects
+        plan, more = first_contact.begin(plan, now)
         return plan, effects + more
 
     def on_telegram_refused(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """The bot did not tell: a refused token ends a first start, a silent network does not."""
-        said = envelope.body
-        if (envelope.in_reply_to or "").startswith(MENU_CALL):
-            fields = {"outcome": said.outcome, "text": said.description}
-            return self, (Notify("leader.menu_refused", fields, "WARNING"),)
+        """A refused token ends a first start, a silent network does not."""
+        said, call_id = envelope.body, envelope.in_reply_to or ""
+        if call_id.startswith(first_contact.PAIRED_CALL):
+            return self._stopping(now)
+        if call_id.startswith((MENU_CALL, NEWS_CALL)):
+            fields = {"call": call_id, "outcome": said.outcome, "text": said.description}
+            return self, (Notify("leader.call_refused", fields, "WARNING"),)
         if said.outcome == "unauthorized" and self.phase is Phase.BOT:
-            return self._end("token-refused", said.description)
+            return self.end("token-refused", said.description)
+        return self._unidentified(said.outcome, now)
+
+    def _unidentified(self, why: str, now: Now) -> tuple["LeaderPlan", Effects]:
         if self.phase is not Phase.BOT:
             return self, ()
-        noted = Notify("leader.unidentified", {"outcome": said.outcome}, "WARNING")
-        plan, effects = self._replay()
+        noted = Notify("leader.unidentified", {"outcome": why}, "WARNING")
+        plan, effects = first_contact.begin(self, now)
         return plan, (noted, *effects)
 
-    def _replay(self) -> tuple["LeaderPlan", Effects]:
+    def on_wakeup_identify(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Ask the bot again: its owner may have switched its threads on or off."""
+        if self.phase in (Phase.STOPPING, Phase.ENDED):
+            return self, ()
+        return self, self.news.ask(now)
+
+    def on_topics_doubted(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Telegram says that there are no threads."""
+        return self, self.news.doubt()
+
+    def on_polling_proven(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Nobody else reads this bot."""
+        return first_contact.proven(self) if self.phase is Phase.PROVING else (self, ())
+
+    def on_polling_contested(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Somebody does, or it cannot be found out."""
+        if self.phase is not Phase.PROVING:
+            return self, ()
+        return first_contact.contested(self, envelope.body)
+
+    def on_wakeup_prove(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Try again to find out."""
+        return first_contact.prove(self, now) if self.phase is Phase.PROVING else (self, ())
+
+    def on_owner_paired(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
+        """Somebody sent the code; the tree of that owner follows this one."""
+        if self.paired is not None or self.phase in (Phase.STOPPING, Phase.ENDED):
+            return self, ()
+        return first_contact.tell_owner(self, envelope.body, now)
+
+    # -- own thread and endpoint ----------------------------------------------------------------
+
+    def replay(self) -> tuple["LeaderPlan", Effects]:
         plan = dataclasses.replace(self, phase=Phase.CLEANUPS)
         return plan, (
             Send("target_provisioner", ReplayCleanups(), "start/cleanups", STEP_DEADLINE_MS),
@@ -196,7 +263,7 @@ class LeaderPlan:
     def on_registry_listening(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Tell the own follower where to register; after a replacement, open again at once."""
         plan = dataclasses.replace(self, endpoint=envelope.body.endpoint)
-        told = self._report("endpoint", {"path": envelope.body.endpoint})
+        told = self.report("endpoint", {"path": envelope.body.endpoint})
         if self.phase is Phase.LISTENING:
             patience = WakeAfter("own_thread", OWN_THREAD_MS)
             return dataclasses.replace(plan, phase=Phase.OWN_THREAD), (told, patience)
@@ -234,17 +301,30 @@ class LeaderPlan:
             return self, (published,)
         if self.phase is not Phase.OPENING:
             return self, ()
-        plan = dataclasses.replace(self, phase=Phase.SERVING)
-        led = {"epoch": self.settings["epoch"], "now": now.wall}
+        news, told = self.news.served(self.away, now)
+        plan = dataclasses.replace(self, phase=Phase.SERVING, news=news, away=None)
         return plan, (
             published,
-            Write("bus_settings", "record_led", led),
+            *told,
             Send("poller", StartPolling(), plan._life("poll", "poller"), STEP_DEADLINE_MS),
             Send("prune_supervisor", StartPruning(), plan._life("prune", "prune_supervisor")),
-            self._report("serving", {}),
+            self.report("serving", {}),
             Notify("leader.serving", {"epoch": self.settings["epoch"]}),
             WakeAfter("menu", MENU_AFTER_MS),
+            *self._calm(),
         )
+
+    def _calm(self) -> Effects:
+        """A conflict of former times may be over without that this leader ever sees one."""
+        proof_ms = self.settings.get("proof_ms", PROOF_MS)
+        return (WakeAfter("calm", proof_ms * QUIET_PROOFS),) if self.news.told_conflict else ()
+
+    def on_wakeup_calm(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        """No conflict since this leader serves."""
+        if self.poller_conflict or self.phase is not Phase.SERVING:
+            return self, ()
+        news, effects = self.news.conflict("solved", now)
+        return dataclasses.replace(self, news=news), effects
 
     def on_wakeup_menu(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """Set the menus once in each reign, for everybody who follows."""
@@ -276,13 +356,15 @@ class LeaderPlan:
                 noted = Notify("leader.child_replaced", {"child": key}, "WARNING")
                 return plan, (noted, *plan._birth(key, incarnation))
             case Escalate(reason=reason):
-                return plan._end("start-failed", reason)
+                return plan.end("start-failed", reason)
         return plan, ()
 
     def _resume(self, key: str) -> Effects:
         """What a replaced child is to do, by how far the start is."""
         if key == "follower_registry" and self.endpoint:
             return (self._listen(),)
+        if key == "poller" and self.phase is Phase.PAIRING:
+            return first_contact.poll(self)
         if self.phase is not Phase.SERVING:
             return ()
         if key == "poller":
@@ -303,18 +385,21 @@ class LeaderPlan:
 
     # -- the lease ------------------------------------------------------------------------------
 
-    def on_wakeup_lease(self, held: bool, now: Now) -> tuple["LeaderPlan", Effects]:
+    def on_wakeup_lease(self, look: LeaseLook, now: Now) -> tuple["LeaderPlan", Effects]:
         """Check the lease, and refresh it every second time; a lost one ends everything here."""
         if self.phase in (Phase.STOPPING, Phase.ENDED):
             return self, ()
-        if not held:
-            return self._end("deposed", "")
+        if not look.held:
+            return self.end("deposed", "")
         plan = dataclasses.replace(self, refresh_next=not self.refresh_next)
-        again = WakeAfter("lease", LEASE_MS)
-        if not self.refresh_next:
-            return plan, (again,)
-        arguments = {"epoch": self.settings["epoch"], "now_boot_ms": now.boot}
-        return plan, (Write("lease", "refresh_or_depose", arguments), again)
+        effects: Effects = (WakeAfter("lease", LEASE_MS),)
+        if self.refresh_next:
+            arguments = {"epoch": self.settings["epoch"], "now_boot_ms": now.boot}
+            effects = (Write("lease", "refresh_or_depose", arguments), *effects)
+        if self.phase is Phase.SERVING:
+            news, more = plan.news.served(look.away, now)
+            plan, effects = dataclasses.replace(plan, news=news), effects + more
+        return plan, effects
 
     def on_epoch_lost(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """A child was refused; the lease itself decides."""
@@ -322,23 +407,33 @@ class LeaderPlan:
 
     def on_deposed(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """Our own refresh was refused."""
-        return self._end("deposed", "")
+        return self.end("deposed", "")
 
-    def _end(self, event: str, text: str) -> tuple["LeaderPlan", Effects]:
+    def end(self, event: str, text: str) -> tuple["LeaderPlan", Effects]:
         plan = dataclasses.replace(self, phase=Phase.ENDED)
         noted = Notify(f"leader.{event.replace('-', '_')}", {"text": text}, "WARNING")
-        return plan, (noted, self._report(event, {"text": text}))
+        return plan, (noted, self.report(event, {"text": text}))
 
     # -- stop -----------------------------------------------------------------------------------
 
     def on_stop(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """End in order: no new updates, then no more retiring, then nobody connected."""
+        if self.paired is not None and self.phase in (Phase.STOPPING, Phase.ENDED):
+            # Handed over within this instance, or no longer.
+            plan = dataclasses.replace(self, paired=None)
+            return plan, (() if self.phase is Phase.STOPPING else (self.report("stopped", {}),))
         if self.phase in (Phase.STOPPING, Phase.ENDED):
             return self, ()
-        plan = dataclasses.replace(self, phase=Phase.STOPPING)
+        return dataclasses.replace(self, paired=None)._stopping(now)
+
+    def _stopping(self, now: Now) -> tuple["LeaderPlan", Effects]:
+        noted: Effects = (self.news.note(now),) if self.phase is Phase.SERVING else ()
+        plan = self.at(Phase.STOPPING)
         if not self.supervision.is_running("poller"):
-            return plan._stop_after("stop/polling")
-        return plan, (Send("poller", StopPolling(), "stop/polling", STOP_STEP_DEADLINE_MS),)
+            plan, effects = plan._stop_after("stop/polling")
+            return plan, (*noted, *effects)
+        stop = Send("poller", StopPolling(), "stop/polling", STOP_STEP_DEADLINE_MS)
+        return plan, (*noted, stop)
 
     def on_polling_stopped(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Next step of the stop."""
@@ -362,9 +457,11 @@ class LeaderPlan:
         if step in following:
             peer, body, command_id = following[step]
             return self, (Send(peer, body, command_id, STOP_STEP_DEADLINE_MS),)
-        plan = dataclasses.replace(self, phase=Phase.ENDED)
+        plan = self.at(Phase.ENDED)
+        if self.paired is not None:
+            return plan, (self.report("paired", dataclasses.asdict(self.paired)),)
         released = Write("lease", "release", {"epoch": self.settings["epoch"]})
-        return plan, (released, self._report("stopped", {}), Notify("leader.stopped"))
+        return plan, (released, self.report("stopped", {}), Notify("leader.stopped"))
 
     # -- failures of commands -------------------------------------------------------------------
 
@@ -389,17 +486,22 @@ class LeaderPlan:
             return self._stop_after(command_id)
         if command_id.startswith("describe/"):
             return self._described(command_id, None, now)
-        if command_id.startswith(MENU_CALL):
-            return self, (Notify("leader.menu_refused", {"text": text}, "WARNING"),)
+        if command_id.startswith(first_contact.PAIRED_CALL):
+            return self._stopping(now)
+        if command_id.startswith((MENU_CALL, NEWS_CALL)):
+            fields = {"call": command_id, "text": text}
+            return self, (Notify("leader.call_refused", fields, "WARNING"),)
         if command_id.startswith("configure/"):
-            return self._end("start-failed", text)
-        if self.phase in (Phase.SERVING, Phase.STOPPING, Phase.ENDED):
+            return self.end("start-failed", text)
+        if self.phase in (Phase.PAIRING, Phase.SERVING, Phase.STOPPING, Phase.ENDED):
             fields = {"step": command_id, "text": text}
             return self, (Notify("leader.step_failed", fields, "ERROR"),)
-        if command_id == "identify":
-            return self._replay() if self.phase is Phase.BOT else (self, ())
+        if command_id.startswith(IDENTIFY_CALL):
+            return self._unidentified(text, now)
+        if command_id.startswith(first_contact.PROVE_CALL) and self.phase is Phase.PROVING:
+            return self, (WakeAfter("prove", first_contact.PROVE_AGAIN_MS),)
         if command_id.startswith(("start/", "listen/", "open/")):
-            return self._end("start-failed", text)
+            return self.end("start-failed", text)
         return self, ()
 
     # -- what operators are told ----------------------------------------------------------------
@@ -408,25 +510,29 @@ class LeaderPlan:
         """Telegram answers 401 while we lead: nothing ends, everyone is told."""
         plan = dataclasses.replace(self, token="refused")
         text = envelope.body.description
-        return plan, (self._report("token-refused", {"text": text}),)
+        return plan, (self.report("token-refused", {"text": text}),)
 
     def on_token_accepted(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """The token works again."""
-        return dataclasses.replace(self, token="ok"), ()
+        return dataclasses.replace(self, token="ok"), (self.report("token-accepted", {}),)
 
     def on_poll_conflict(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Somebody else reads this bot, or no longer does."""
         cause = envelope.body.cause
-        plan = dataclasses.replace(self, poller_conflict="" if cause == "solved" else cause)
+        news, effects = self.news.conflict(cause, now)
+        plan = dataclasses.replace(
+            self, news=news, poller_conflict="" if cause == "solved" else cause
+        )
         return plan, (
             Notify("leader.poll_conflict", {"cause": cause}, "WARNING"),
-            self._report("poll-conflict", {"cause": cause}),
+            self.report("poll-conflict", {"cause": cause}),
         )
 
     def on_describe_instance(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Ask every child about itself; those that do not answer in time are left out."""
         keys = self.supervision.running()
         gathering, number = self.gathering.ask(envelope.message_id, keys)
+            *effects,
         plan = dataclasses.replace(self, gathering=gathering)
         return plan, tuple(
             Send(key, DescribeActor(), f"describe/{number}/{key}", DESCRIBE_DEADLINE_MS, False)
@@ -459,5 +565,6 @@ class LeaderPlan:
         age = now.boot - self.began_at
         return {"name": "leader", "pid": self.pid, "restarts": 0, "uptime_ms": age, "status": "running"}
 
-    def _report(self, name: str, body: Mapping[str, Any]) -> Perform:
-        return Perform("report", name, {"name": name, "body": dict(body)})
+    def report(self, name: str, body: Mapping[str, Any]) -> Perform:
+        """A word to main."""
+        return report(name, body)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans import thread_rows
-from actors.plans.effects import Effects, Notify, Now, Reply, WakeAfter
+from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter
 from actors.plans.telegram_verdict import NEVER_ANSWERED, Meaning, Verdict, verdict
 from actors.plans.thread_book import ThreadBook
 from actors.plans.thread_creation import ThreadCreation
@@ -18,6 +18,7 @@ from actors.plans.thread_provision import ThreadProvision
 from actors.plans.thread_removal import ThreadPreservation, ThreadRemoval
 from actors.plans.thread_step import Job, Scene, Step
 from messages.target_provisioner import CleanupsReplayed, ProvisionTarget
+from messages.leader import TopicsDoubted
 
 REPLAY_MS = 8_000
 """The start of a leader waits no longer than this for old intents; they go on beside it."""
@@ -156,7 +157,9 @@ class TargetProvisionerPlan:
     def _heard(self, call_id: str | None, said: Verdict, book: ThreadBook, now: Now) -> Decision:
         job = self._job_awaiting(call_id)
         if job is not None:
-            return self._after(job, job.answered(said, self._scene(job.key, book), now))
+            plan, effects = self._after(job, job.answered(said, self._scene(job.key, book), now))
+            doubt = (Send("leader", TopicsDoubted()),) if said.meaning is Meaning.TOPICS_OFF else ()
+            return plan, (*doubt, *effects)
         if call_id is not None and call_id.endswith("/announce") and said.meaning is not Meaning.DONE:
             # The thread is there and its process was told so: a greeting is not worth more than this.
             failed = {"call": call_id, "text": said.text}

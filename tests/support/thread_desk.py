@@ -223,6 +223,9 @@ class ThreadDesk:
         self.log += [("write", write.method) for write in writes]
         for effect in ordered[len(writes):]:
             match effect:
+                case Send(to="leader", body=body):
+                    dump_body(body)
+                    self.log.append(("told", body.KIND))
                 case Send(body=body):
                     dump_body(body)
                     self.calls.append(effect)

@@ -6,7 +6,7 @@ import pytest
 
 from actors.correspondence import Unanswered
 from actors.plans.effects import Effects, Introduce, Now, Perform, Reply, Send, StartChild, Write
-from actors.plans.leader import Beginning, LeaderPlan, Phase
+from actors.plans.leader import Beginning, LeaderPlan, LeaseLook, Phase
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE
 from messages.actor import ActorDescribed, ChildConfigured, CommandFailed, DescribeActor, Ping
@@ -97,13 +97,13 @@ def test_a_first_start_waits_for_the_bot() -> None:
     plan, effects = configured(led_before=False)
     assert (plan.phase, commands(effects)) == (Phase.BOT, ["CallTelegram"])
     ok, effects = plan.on_telegram_answered(said(TelegramAnswered(result={"username": "b"})), NOW)
-    assert commands(effects) == ["ReplayCleanups"]
+    assert (ok.phase, commands(effects)) == (Phase.PROVING, ["ProvePolling"])
     no = TelegramRefused(outcome="unauthorized", description="Unauthorized")
     ended, effects = plan.on_telegram_refused(said(no), NOW)
     assert (ended.phase, reports(effects)) == (Phase.ENDED, ["token-refused"])
     silent = TelegramRefused(outcome="unavailable", description="no route")
     _, effects = plan.on_telegram_refused(said(silent), NOW)
-    assert commands(effects) == ["ReplayCleanups"]
+    assert commands(effects) == ["ProvePolling"]
 
 
 @pytest.mark.case("L180")
@@ -165,13 +165,13 @@ def test_a_child_that_dies_too_often_ends_the_tree() -> None:
 
 def test_the_lease_is_checked_each_time_and_refreshed_every_second_time() -> None:
     """A lost lease ends everything, once."""
-    plan, effects = serving().on_wakeup_lease(True, NOW)
+    plan, effects = serving().on_wakeup_lease(LeaseLook(held=True), NOW)
     assert not [e for e in effects if isinstance(e, Write)]
-    plan, effects = plan.on_wakeup_lease(True, NOW)
+    plan, effects = plan.on_wakeup_lease(LeaseLook(held=True), NOW)
     assert [e.method for e in effects if isinstance(e, Write)] == ["refresh_or_depose"]
-    plan, effects = plan.on_wakeup_lease(False, NOW)
+    plan, effects = plan.on_wakeup_lease(LeaseLook(held=False), NOW)
     assert (plan.phase, reports(effects)) == (Phase.ENDED, ["deposed"])
-    assert plan.on_wakeup_lease(False, NOW) == (plan, ())
+    assert plan.on_wakeup_lease(LeaseLook(held=False), NOW) == (plan, ())
 
 
 def test_a_step_of_the_start_that_fails_ends_the_start() -> None:
