@@ -504,8 +504,6 @@ class LeaderPlan:
             return self.end("start-failed", text)
         return self, ()
 
-    # -- what operators are told ----------------------------------------------------------------
-
     def on_token_refused(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Telegram answers 401 while we lead: nothing ends, everyone is told."""
         plan = dataclasses.replace(self, token="refused")
@@ -524,6 +522,7 @@ class LeaderPlan:
             self, news=news, poller_conflict="" if cause == "solved" else cause
         )
         return plan, (
+            *effects,
             Notify("leader.poll_conflict", {"cause": cause}, "WARNING"),
             self.report("poll-conflict", {"cause": cause}),
         )
@@ -532,7 +531,6 @@ class LeaderPlan:
         """Ask every child about itself; those that do not answer in time are left out."""
         keys = self.supervision.running()
         gathering, number = self.gathering.ask(envelope.message_id, keys)
-            *effects,
         plan = dataclasses.replace(self, gathering=gathering)
         return plan, tuple(
             Send(key, DescribeActor(), f"describe/{number}/{key}", DESCRIBE_DEADLINE_MS, False)
