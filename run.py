@@ -384,6 +384,7 @@ def _compose(
         chosen, identity.binding_key, thread, lambda: tuple(secrets.values())
     )
     session = Session(inbox.deliveries, mode, thread)
+    follower.on_wish = session.wish
     user_home = os.path.realpath(os.path.expanduser("~"))
     bindings, bus_settings = Bindings(database), BusSettings(database)
 

@@ -34,7 +34,7 @@ from actors.plans.follower import (
     journal_carrier,
 )
 from actors.thread import CallRefused, CommitUnknown, LeaderUnavailable
-from messages.bus import Ack, CallApi, Forward, ReplaceFollowerTarget
+from messages.bus import Ack, CallApi, ConveyWish, Forward, ReplaceFollowerTarget
 from messages.bus_texts import M
 from messages.kind import MessageInvalid
 
@@ -42,6 +42,10 @@ Admit = Callable[[str, str, int, Mapping[str, Any]], Awaitable[Mapping[str, Any]
 
 NEVER_CALLED = frozenset({"getUpdates", "deleteWebhook", "setWebhook", "logOut", "close"})
 """The leader's alone; refused here already."""
+
+
+async def _no_wish(wish: str, delivery_id: str | None) -> str:
+    return M.NOT_HANDLED
 
 
 class RegistrationRefused(Exception):
@@ -63,6 +67,9 @@ class Follower:
         self._clock = clock
         self.on_roster: Callable[[FollowerPlan], None] = lambda plan: None
         """Called after each heartbeat with what it told about the others."""
+
+        self.on_wish: Callable[[str, str | None], Awaitable[str]] = _no_wish
+        """Called with an operator's wish and what it is about; returns why not, empty when it is done."""
 
         self._requests = 0
         self._client: BusClient | None = None
@@ -191,6 +198,10 @@ class Follower:
             self.plan = self.plan.on_target_replaced(envelope)
             log_event("follower.target_replaced", target=envelope.target.key)
             return Ack(request_id=envelope.request_id, ok=True)
+        if isinstance(envelope, ConveyWish):
+            refusal = await self.on_wish(envelope.wish, envelope.delivery_id)
+            log_event("follower.wish", wish=envelope.wish, refusal=refusal)
+            return Ack(request_id=envelope.request_id, ok=not refusal, message=refusal or None)
         return await self._journal(envelope)
 
     async def _journal(self, envelope: Forward) -> Ack:

@@ -18,7 +18,7 @@ from actors.plans.place import shown_directory
 from actors.plans.routing import Known, messages_referred_to, sender_of
 from actors.tree_stores import open_bus, open_ingress
 from messages.envelope import Envelope
-from messages.inbox import AdmitUpdates
+from messages.inbox import AdmitUpdates, SettleByHand
 from stores.bindings import Bindings
 from stores.bus_settings import BusSettings
 from stores.identities import Identities
@@ -27,6 +27,7 @@ from stores.message_ownership import MessageOwnership
 from stores.pairing import Pairing
 from stores.process_birth import Liveness, liveness
 from stores.refusals import Refusals
+from stores.updates import DEAD
 
 KEEP_DONE_MS = 7 * 24 * 3_600_000
 KEEP_NEWEST = 5_000
@@ -131,6 +132,11 @@ class Inbox(PlanActor):
             pairing=self.stores["pairing"].read(),
             refused=self.stores["refusals"].last(strangers),
         )
+
+    def read_settle_by_hand(self, body: SettleByHand) -> bool:
+        """Whether the update was given up and waits for a decision."""
+        row = self.stores["ingress"].get(body.update_id)
+        return row is not None and row.state == DEAD
 
     def read_wakeup_look_again(self) -> bool:
         """Whether anything waits for a process that is not reachable, or for a choice."""

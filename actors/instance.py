@@ -372,6 +372,8 @@ class Instance:
             case ReignEnd.FOREIGN_POLLER:
                 terminal.tell(texts.FOREIGN_POLLER.format(bot=self._parts.bot_shown()))
                 return REFUSED
+            case ReignEnd.YIELDED:
+                self._election = self._election.on_yielded(boot_ms())
             case ReignEnd.GIVEN_UP:
                 terminal.tell(texts.TREES_FAILED.format(log=log_path()))
                 self._election = self._election.on_trees_failed(boot_ms() + REST_MS)

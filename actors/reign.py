@@ -26,6 +26,7 @@ from stores.lease import Lease, LeaseRecord, Owner
 
 LEADER_CLASS = "actors.leader.Leader"
 DEPOSED_STOP_MS = 1_000
+YIELD_STOP_MS = 3_000
 REGISTER_AGAIN_S = 0.05
 
 
@@ -36,6 +37,7 @@ class ReignEnd(enum.Enum):
     GIVEN_UP = "given-up"  # the trees do not stand
     TOKEN_REFUSED = "token-refused"
     FOREIGN_POLLER = "foreign-poller"
+    YIELDED = "yielded"  # an operator wants another process to lead
 
 
 def new_secret() -> str:
@@ -150,6 +152,8 @@ class Reign:
                 return await self._ended(ReignEnd.DEPOSED)
             case TreeEvent(name="foreign-poller"):
                 return await self._ended(ReignEnd.FOREIGN_POLLER)
+            case TreeEvent(name="yield"):
+                return await self._ended(ReignEnd.YIELDED, YIELD_STOP_MS)
             case TreeEvent(name="token-refused", body=body):
                 self.refusal = str(body.get("text") or body.get("description") or "")
                 if gives_up_without_token():
@@ -179,9 +183,9 @@ class Reign:
         await self._start_tree()
         return None
 
-    async def _ended(self, end: ReignEnd) -> ReignEnd:
+    async def _ended(self, end: ReignEnd, within_ms: int = DEPOSED_STOP_MS) -> ReignEnd:
         log_event("reign.ended", "WARNING", end=end.value, epoch=self.record.epoch)
-        await self.stop(DEPOSED_STOP_MS)
+        await self.stop(within_ms)
         if end is not ReignEnd.DEPOSED:
             self._court.lease.release(self._court.owner, self.record.epoch)
         return end

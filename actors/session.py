@@ -121,6 +121,30 @@ class Session:
         """A leader is back."""
         self._outbox.resume()
 
+    async def wish(self, wish: str, delivery_id: str | None) -> str:
+        """Do what an operator wants of this process; returns why not, empty when it is done or begun."""
+        match wish:
+            case "close":
+                self._perform((Perform("leave", "", {"message_id": None}),))
+                return ""
+            case "reload":
+                return await self._take_up_again()
+        known = any(held.item.delivery_id == delivery_id for held in self.plan.held)
+        if known:
+            await self._tell("on_settled_by_hand", delivery_id, wish == "retry").wait()
+        return "" if known else texts.NOTHING_TO_DECIDE
+
+    async def _take_up_again(self) -> str:
+        """Begin anew from what is stored; only while nothing is under way, which would happen twice."""
+        async with self._admitting:
+            if not self._started.is_set() or self._closing:
+                return texts.NOT_READY
+            if self.plan.running is not None or self._beside or not self._mailbox.empty():
+                return texts.STOP_IT_FIRST
+            self.plan = SessionPlan(traits=self._mode.traits, started_at=self._clock().wall)
+            await self._tell("on_started", await self._restore()).wait()
+        return ""
+
     def describe(self) -> Mapping[str, Any]:
         """What the session does, for `status`."""
         return self.plan.describe(self._clock())

@@ -107,5 +107,3 @@ class ConveyWish(Envelope):
     @property
     def sender(self) -> str:
         return self.recipient_instance_id
-
-

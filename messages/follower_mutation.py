@@ -4,7 +4,7 @@ from marshmallow import fields, validate
 
 from messages.kind import message, said
 
-OPERATIONS = ("register", "replace-target", "disconnect", "preserve", "cleanup")
+OPERATIONS = ("register", "replace-target", "disconnect", "preserve", "cleanup", "close", "rename")
 
 
 @message("MutateFollower")
@@ -23,7 +23,8 @@ class MutationFinished:
 
     target: dict | None = said(
         fields.Dict(keys=fields.String()),
-        "{chat_id, thread_id, slot, thread_name, reused}; None where no thread came of it",
+        "{chat_id, thread_id, slot, thread_name, reused}, or what is new of it; None where no thread"
+        " came of it",
         None,
     )
 

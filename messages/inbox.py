@@ -43,3 +43,18 @@ class AdmissionRefused:
 
     reason: str = said(fields.String(validate=validate.OneOf(ADMISSION_REFUSALS)), "why")
     text: str = said(fields.String(), "a sentence")
+
+
+@message("SettleByHand")
+class SettleByHand:
+    """An operator decides about an update that was given up."""
+
+    update_id: int = said(fields.Integer(strict=True), "which")
+    choice: str = said(fields.String(validate=validate.OneOf(("retry", "drop"))), "what")
+
+
+@message("SettledByHand")
+class SettledByHand:
+    """It is as the operator wanted, or there was no such update."""
+
+    found: bool = said(fields.Boolean(), "whether it waited for a decision")

@@ -47,3 +47,13 @@ class InstanceDescribed:
         fields.Dict(keys=fields.String()),
         "{state, actors: [{name, pid, restarts, uptime_ms}], poller, inbox, gateway}",
     )
+
+
+@message("YieldLease")
+class YieldLease:
+    """From the registry, for an operator: give the lease up in order, for another process to take."""
+
+
+@message("LeaseYielding")
+class LeaseYielding:
+    """The instance is told; it ends its reign now."""

@@ -1,6 +1,8 @@
 """What the PruneSupervisor is asked and answers."""
 
-from messages.kind import message
+from marshmallow import fields
+
+from messages.kind import message, said
 
 
 @message("StartPruning")
@@ -21,3 +23,15 @@ class StopPruning:
 @message("PruningStopped")
 class PruningStopped:
     """Nothing will be retired any more."""
+
+
+@message("PruneAtOnce")
+class PruneAtOnce:
+    """Look at every process now, for an operator."""
+
+
+@message("PrunedAtOnce")
+class PrunedAtOnce:
+    """All were looked at; the dead ones are being retired."""
+
+    dead: list = said(fields.List(fields.String()), "instance ids of those that are proven dead")

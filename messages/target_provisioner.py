@@ -9,6 +9,7 @@ REFUSALS = (
     "ambiguous",  # an earlier creation may have happened; waiting for Telegram's word of it
     "telegram",  # Telegram said no or was not to be reached
     "topics-off",  # the bot has Threaded Mode switched off
+    "name-taken",  # another thread is called so
     "superseded",  # the binding belongs to somebody else by now
     "deposed",  # this instance no longer leads
 )
@@ -61,6 +62,28 @@ class RemoveTarget:
 @message("TargetRemoved")
 class TargetRemoved:
     """The thread is confirmed deleted, or there was none."""
+
+
+@message("CloseTarget")
+class CloseTarget:
+    """Delete the thread of a binding that no process stands behind: an operator asked."""
+
+    binding_key: str = said(fields.String(validate=validate.Length(1, 256)), "durable owner key")
+
+
+@message("RenameTarget")
+class RenameTarget:
+    """Give a thread another name, for good: an operator asked."""
+
+    binding_key: str = said(fields.String(validate=validate.Length(1, 256)), "durable owner key")
+    thread_name: str = said(fields.String(validate=validate.Length(1, 128)), "the new name")
+
+
+@message("TargetRenamed")
+class TargetRenamed:
+    """Telegram shows the new name, and it is on record."""
+
+    thread_name: str = said(fields.String(), "the name in force")
 
 
 @message("PreserveTarget")

@@ -77,6 +77,12 @@ BUTTON_STOP = "Stop"
 
 ALREADY_SETTLED = "This is settled already."
 
+# -- what an operator is told in the terminal ------------------------------------------------------
+
+NOTHING_TO_DECIDE = "No such message waits for a decision."
+NOT_READY = "This process is just starting or ending."
+STOP_IT_FIRST = "This process is working. Stop that first: /stop in its thread."
+
 # -- messages that reach nobody at once ------------------------------------------------------------
 
 CHOOSE = "Which one is this for?"

@@ -17,6 +17,9 @@ TREES_WITHIN_MS = 60_000
 REST_MS = 30_000
 """So long an instance whose trees do not stand stays a follower."""
 
+YIELD_MS = 10_000
+"""So long one that gave the lease up at an operator's wish lets others go first."""
+
 HEIRS = 2
 """So many of the lowest slots are ready to lead at once."""
 
@@ -118,6 +121,10 @@ class ElectionPlan:
         return dataclasses.replace(
             self, has_joined=True, slot=slot, roster=tuple(roster), waiting_since=None
         )
+
+    def on_yielded(self, now_boot: int) -> "ElectionPlan":
+        """It gave the lease up for another to take."""
+        return dataclasses.replace(self, barred_until=now_boot + YIELD_MS)
 
     def on_trees_failed(self, until: int) -> "ElectionPlan":
         """It cannot lead for now."""

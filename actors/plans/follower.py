@@ -12,6 +12,7 @@ from typing import Any
 from messages.bus import (
     SOURCE_UPDATE_FIELD,
     Ack,
+    ConveyWish,
     Disconnect,
     Forward,
     Heartbeat,
@@ -178,7 +179,7 @@ class FollowerPlan:
         """Why this envelope is not for us, in the order of the contract; None when it is."""
         if not secret or not hmac.compare_digest((envelope.auth or "").encode(), secret.encode()):
             return M.UNAUTHORIZED
-        if not isinstance(envelope, (Forward, ReplaceFollowerTarget)):
+        if not isinstance(envelope, (Forward, ReplaceFollowerTarget, ConveyWish)):
             return M.NOT_HANDLED
         if envelope.recipient_instance_id != self.instance_id:
             return M.NOT_RECIPIENT

@@ -21,6 +21,8 @@ COMMANDS: Mapping[str, str] = {
     "disconnect": "RemoveTarget",
     "cleanup": "RemoveTarget",
     "preserve": "PreserveTarget",
+    "close": "CloseTarget",
+    "rename": "RenameTarget",
 }
 """Operation -> kind of the provisioner's command that carries it out."""
 
@@ -75,6 +77,13 @@ class FollowerMutationPlan:
     ) -> tuple["FollowerMutationPlan", Effects]:
         """The thread is gone."""
         return self._settle(envelope.in_reply_to, MutationFinished(target=None))
+
+    def on_target_renamed(
+        self, envelope: Any, now: Now
+    ) -> tuple["FollowerMutationPlan", Effects]:
+        """The thread has its new name."""
+        target = {"thread_name": envelope.body.thread_name}
+        return self._settle(envelope.in_reply_to, MutationFinished(target=target))
 
     def on_target_preserved(
         self, envelope: Any, now: Now

@@ -15,6 +15,7 @@ from actors.plans import (
     agents,
     api_calls,
     leaving,
+    operating,
     registering,
     relaying,
     replacing,
@@ -35,6 +36,7 @@ from messages.bus import (
     Disconnect,
     Forward,
     Heartbeat,
+    OperatorRequest,
     Register,
     Reserved,
     ResolveAgentTarget,
@@ -138,6 +140,8 @@ class FollowerRegistryPlan:
                 return self._describe_instance(request)
             case Disconnect() | ResolveAgentTarget() | RouteAgentMessage():
                 return self._fenced(request, message_owner, now)
+            case OperatorRequest():
+                return operating.begin(self, request, now)
             case Forward():
                 return relaying.for_peer(self, request, now)
             case Reserved():
@@ -256,6 +260,11 @@ class FollowerRegistryPlan:
                 return replacing.replaced(plan, waiting, envelope.body.target or {}, now)
             case "retire":
                 return plan, (Reply(waiting.command_id or "", FollowerRetired()),)
+            case operating.RENAMING:
+                name = (envelope.body.target or {}).get("thread_name", "")
+                return operating.renamed(plan, waiting, name)
+            case operating.CLOSING:
+                return operating.answered(plan, waiting)
         return plan, ()
 
     def on_mutation_failed(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
@@ -283,6 +292,8 @@ class FollowerRegistryPlan:
                 return plan, (Reply(waiting.command_id or "", failed),)
             case "call":
                 return api_calls.failed(plan, waiting, text)
+            case operating.RENAMING | operating.CLOSING | operating.COMMANDED:
+                return operating.failed(plan, waiting, text)
             case _ if waiting.asked:
                 return plan, plan.refused(waiting.asked, M.HANDLER_FAILED)
         return plan, ()
@@ -336,6 +347,25 @@ class FollowerRegistryPlan:
     def on_command_failed(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
         """A peer failed for reasons of its own."""
         return self._mutation_failed(envelope.in_reply_to, envelope.body.text, now)
+
+    # -- what operators asked of others ---------------------------------------------------------
+
+    def on_lease_yielding(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
+        """The instance gives the lease up."""
+        plan, waiting = self.settled(envelope.in_reply_to)
+        return (self, ()) if waiting is None else operating.answered(plan, waiting)
+
+    def on_pruned_at_once(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
+        """Every process was looked at."""
+        plan, waiting = self.settled(envelope.in_reply_to)
+        result = {"dead": list(envelope.body.dead)}
+        return (self, ()) if waiting is None else operating.answered(plan, waiting, result)
+
+    def on_settled_by_hand(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:
+        """The inbox decided as told."""
+        plan, waiting = self.settled(envelope.in_reply_to)
+        found = envelope.body.found
+        return (self, ()) if waiting is None else operating.settled(plan, waiting, found)
 
     # -- descriptions ---------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from messages.follower_registry import DescribeFollowers, ForwardUpdate
 from messages.inbox import (
     AdmissionRefused,
     CursorFetched,
+    SettledByHand,
     UpdatesAdmitted,
 )
 from messages.target_provisioner import TopicCreatedSeen
@@ -155,6 +156,20 @@ class InboxPlan:
                 seen = TopicCreatedSeen(chat_id=chat_id, thread_id=thread_id, name=name)
                 return self, (Send("target_provisioner", seen),)
         return self, ()
+
+    # -- what operators decide -------------------------------------------------------------------
+
+    def on_settle_by_hand(
+        self, envelope: Any, is_dead: bool, now: Now
+    ) -> tuple["InboxPlan", Effects]:
+        """Try an update again that was given up, or drop it."""
+        asked = envelope.body
+        answer = Reply(envelope.message_id, SettledByHand(found=is_dead))
+        if not is_dead:
+            return self, (answer,)
+        arguments = {"update_id": asked.update_id, "epoch": self.epoch, "now": now.wall}
+        method = "revive" if asked.choice == "retry" else "settle_done"
+        return self, (Write("ingress", method, arguments), answer, WakeAfter("retry", 1))
 
     # -- who is there ---------------------------------------------------------------------------
 

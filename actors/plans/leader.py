@@ -40,7 +40,7 @@ from actors.plans.poller import QUIET_PROOFS
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
 from messages.actor import CommandFailed, ConfigureChild, DescribeActor, Ping
 from messages.follower_registry import CloseEndpoint, ListenForOwn, OpenEndpoint
-from messages.leader import InstanceDescribed, OwnerPaired
+from messages.leader import InstanceDescribed, LeaseYielding, OwnerPaired
 from messages.poller import StartPolling, StopPolling
 from messages.prune_supervisor import StartPruning, StopPruning
 from messages.target_provisioner import ReplayCleanups
@@ -503,6 +503,16 @@ class LeaderPlan:
         if command_id.startswith(("start/", "listen/", "open/")):
             return self.end("start-failed", text)
         return self, ()
+
+    def on_yield_lease(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
+        """An operator wants another process to lead: the instance ends this reign in order."""
+        if self.phase is not Phase.SERVING:
+            busy = CommandFailed(reason="internal", text="This process is not serving yet.")
+            return self, (Reply(envelope.message_id, busy),)
+        yielding = Reply(envelope.message_id, LeaseYielding())
+        return self, (yielding, report("yield", {}), Notify("leader.yields"))
+
+    # -- what operators are told ----------------------------------------------------------------
 
     def on_token_refused(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Telegram answers 401 while we lead: nothing ends, everyone is told."""

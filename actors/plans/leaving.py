@@ -47,7 +47,7 @@ def disconnected(plan: Any, waiting: Waiting, now: Now) -> tuple[Any, Effects]:
             "thread_id": follower.target.thread_id,
             "epoch": plan.settings["epoch"],
         }),)
-    return plan, (*gone, *plan.acked(waiting.asked), Send("inbox", _unreachable(follower)))
+    return plan, (*gone, *plan.acked(waiting.asked), Send("inbox", unreachable(follower)))
 
 
 def connection_closed(plan: Any, connection: int, now: Now) -> tuple[Any, Effects]:
@@ -58,7 +58,7 @@ def connection_closed(plan: Any, connection: int, now: Now) -> tuple[Any, Effect
         return plan, failed
     roster = plan.roster.changed(follower.instance_id, connection=None)
     plan = dataclasses.replace(plan, roster=roster)
-    gone = _unreachable(follower)
+    gone = unreachable(follower)
     return plan, (*failed, Send("inbox", gone), Send("prune_supervisor", gone))
 
 
@@ -71,7 +71,7 @@ def retire(plan: Any, envelope: Any, now: Now) -> tuple[Any, Effects]:
     if follower is None or follower.generation != said.generation:
         return plan, (Reply(envelope.message_id, FollowerRetired()),)
     plan = dataclasses.replace(plan, roster=plan.roster.without(said.instance_id))
-    told: Effects = (Send("inbox", _unreachable(follower)),)
+    told: Effects = (Send("inbox", unreachable(follower)),)
     if not said.proven_dead:
         return plan, (*told, Reply(envelope.message_id, FollowerRetired()))
     arguments = _removal(follower)
@@ -110,7 +110,8 @@ def _replaces(follower: Follower, waiting: Waiting) -> bool:
     return newer and binding_of(coming) == follower.binding_key
 
 
-def _unreachable(follower: Follower) -> FollowerUnreachable:
+def unreachable(follower: Follower) -> FollowerUnreachable:
+    """What is told of a follower that nothing is handed to any more."""
     return FollowerUnreachable(
         binding_key=follower.binding_key, instance_id=follower.instance_id
     )

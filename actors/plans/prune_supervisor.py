@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter
+from messages.actor import CommandFailed
 from messages.follower_registry import DescribeFollowers, RetireFollower
-from messages.prune_supervisor import PruningStarted, PruningStopped
+from messages.prune_supervisor import PrunedAtOnce, PruningStarted, PruningStopped
 
 TICK_MS = 1_000
 CALM_TICK_MS = 3_000
@@ -102,6 +103,8 @@ class PruneSupervisorPlan:
     forgiving_until: int = 0
     calm: bool = False
     """Whether everyone had been heard of at the last look."""
+    operators: tuple[str, ...] = ()
+    """Commands of operators that the look under way answers."""
 
     # -- start and stop -------------------------------------------------------------------------
 
@@ -121,6 +124,15 @@ class PruneSupervisorPlan:
         """Drop everything; answers still on their way belong to nobody."""
         stopped = PruneSupervisorPlan(cleanup=self.cleanup)
         return stopped, (Reply(envelope.message_id, PruningStopped()),)
+
+    def on_prune_at_once(
+        self, envelope: Any, now: Now
+    ) -> tuple["PruneSupervisorPlan", Effects]:
+        """An operator does not want to wait for the next look."""
+        if self.origin is None:
+            return self, (Reply(envelope.message_id, PrunedAtOnce(dead=[])),)
+        operators = (*self.operators, envelope.message_id)
+        return dataclasses.replace(self, operators=operators)._look()
 
     # -- when to look ---------------------------------------------------------------------------
 
@@ -185,6 +197,9 @@ class PruneSupervisorPlan:
         for watched in self.observed.values():
             plan, more = plan._judge_observed(watched, registered, liveness)
             effects += more
+        dead = [one.instance_id for one in registered if liveness.get(one.instance_id) == DEAD]
+        effects += (Reply(command_id, PrunedAtOnce(dead=dead)) for command_id in plan.operators)
+        plan = dataclasses.replace(plan, operators=())
         alive = {one.instance_id for one in registered}
         suspects = {key: until for key, until in plan.suspects.items() if key in alive}
         return dataclasses.replace(plan, suspects=suspects), tuple(effects)
@@ -283,8 +298,10 @@ class PruneSupervisorPlan:
 
     def _failed(self, command_id: str | None, text: str) -> tuple["PruneSupervisorPlan", Effects]:
         if self.origin is not None and command_id == self.asked:
-            plan = dataclasses.replace(self, asked=None)
-            return plan, (Notify("bus.follower-prune-owner", {"text": text}, "WARNING"),)
+            plan = dataclasses.replace(self, asked=None, operators=())
+            failed = CommandFailed(reason="unanswered", text="the registry did not answer")
+            told = tuple(Reply(command_id, failed) for command_id in self.operators)
+            return plan, (*told, Notify("bus.follower-prune-owner", {"text": text}, "WARNING"),)
         retirement, plan = self._settled(command_id)
         if retirement is None:
             return plan, ()

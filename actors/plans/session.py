@@ -195,6 +195,20 @@ class SessionPlan:
                 return plan, (done, answer_press(press, None), outcome, *effects)
         return self, (done, answer_press(press, texts.ALREADY_SETTLED if verb else None))
 
+    def on_settled_by_hand(
+        self, delivery_id: str, again: bool, now: Now
+    ) -> tuple["SessionPlan", Effects]:
+        """An operator decided what a button in the thread asks."""
+        held = next((one for one in self.held if one.item.delivery_id == delivery_id), None)
+        if held is None:
+            return self, ()
+        yes, no = tuple(WORDINGS[held.question].choices)
+        waiting = tuple(other for other in self.held if other is not held)
+        plan = dataclasses.replace(self, held=waiting)
+        plan, effects = plan._chosen(held, yes if again else no, now)
+        plan, more = plan._advanced(now)
+        return plan, effects + more
+
     def _chosen(self, held: Held, choice: Choice, now: Now) -> tuple["SessionPlan", Effects]:
         item = dataclasses.replace(held.item, attempts=0, due_at=0)
         progress = dataclasses.replace(item.progress, asked=False)

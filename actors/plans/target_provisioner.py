@@ -16,9 +16,10 @@ from actors.plans.thread_creation import ThreadCreation
 from actors.plans.thread_grant import ThreadGrant
 from actors.plans.thread_provision import ThreadProvision
 from actors.plans.thread_removal import ThreadPreservation, ThreadRemoval
+from actors.plans.thread_renaming import ThreadRenaming
 from actors.plans.thread_step import Job, Scene, Step
-from messages.target_provisioner import CleanupsReplayed, ProvisionTarget
 from messages.leader import TopicsDoubted
+from messages.target_provisioner import CleanupsReplayed, ProvisionTarget
 
 REPLAY_MS = 8_000
 """The start of a leader waits no longer than this for old intents; they go on beside it."""
@@ -65,6 +66,14 @@ class TargetProvisionerPlan:
     def on_remove_target(self, envelope: Any, book: ThreadBook, now: Now) -> Decision:
         """A thread is to be deleted."""
         return self._take(ThreadRemoval.of(envelope), book, now)
+
+    def on_close_target(self, envelope: Any, book: ThreadBook, now: Now) -> Decision:
+        """An operator wants a thread deleted."""
+        return self._take(ThreadRemoval.closing(envelope), book, now)
+
+    def on_rename_target(self, envelope: Any, book: ThreadBook, now: Now) -> Decision:
+        """An operator wants a thread called something else."""
+        return self._take(ThreadRenaming.of(envelope), book, now)
 
     def on_preserve_target(self, envelope: Any, book: ThreadBook, now: Now) -> Decision:
         """A process is gone and its thread stays."""

@@ -36,6 +36,8 @@ class ThreadRemoval:
     generation: str
     replayed: CleanupIntent | None = None
     """The intent that is taken up again; nobody waits for this one by name."""
+    by_operator: bool = False
+    """Whoever stood behind the thread, it is to go."""
     stage: Stage = Stage.NEW
     awaiting: str | None = None
     chat_id: int = 0
@@ -48,6 +50,11 @@ class ThreadRemoval:
         """From the command."""
         asked = envelope.body
         return cls(envelope.message_id, asked.binding_key, asked.instance_id, asked.generation)
+
+    @classmethod
+    def closing(cls, envelope: Any) -> "ThreadRemoval":
+        """From an operator's command, which names no instance."""
+        return cls(envelope.message_id, envelope.body.binding_key, "", "", by_operator=True)
 
     @classmethod
     def again(cls, intent: CleanupIntent, replay_id: str, number: int) -> "ThreadRemoval":
@@ -71,14 +78,16 @@ class ThreadRemoval:
             intent = self.replayed
             job = self._about(intent.chat_id, intent.thread_id)
             holder = scene.book.holder(intent.chat_id, intent.thread_id)
-            if holder is not None and holder.instance_id != self.instance_id:
+            if holder is not None and (holder.instance_id or "") != self.instance_id:
                 return job._superseded(scene)
             return job._intend(scene, now)
         binding = scene.book.binding(self.key)
         if binding is None:
             return self._settle(TargetRemoved())
         job = self._about(binding.chat_id, binding.thread_id or 0)
-        if binding.instance_id != self.instance_id:
+        if self.by_operator:
+            job = dataclasses.replace(job, instance_id=binding.instance_id or "")
+        elif binding.instance_id != self.instance_id:
             return job._superseded(scene)
         if binding.thread_id is None:
             removed = thread_rows.binding_removed(self.key, scene.epoch, now.wall)

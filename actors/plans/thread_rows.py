@@ -64,6 +64,12 @@ def process_gone(binding_key: str, instance_id: str, epoch: int, now: int) -> Wr
     return Write("bindings", "preserve_after_death", arguments)
 
 
+def thread_renamed(binding_key: str, thread_name: str, epoch: int, now: int) -> Write:
+    """The thread has another name."""
+    arguments = {"binding_key": binding_key, "thread_name": thread_name, "epoch": epoch, "now": now}
+    return Write("bindings", "rename", arguments)
+
+
 def binding_removed(binding_key: str, epoch: int, now: int) -> Write:
     """Nobody's thread any more."""
     return Write("bindings", "remove", {"binding_key": binding_key, "epoch": epoch, "now": now})
