@@ -32,6 +32,7 @@ from thespian.actors import (
     WatchMessage,
 )
 
+from actors.bundles import Bundles
 from actors.clock import system_now
 from actors.correspondence import RESEND_MS, Correspondence, Transmission, Unanswered
 from actors.event_log import log_event
@@ -110,6 +111,7 @@ class PlanActor(Actor):
         self._household = Household(self)
         self._wake_generation: dict[str, int] = {}
         self._ids = 0
+        self._bundles = Bundles()
         self._letters_due = NEVER
         self._early: list[tuple[Envelope, Any]] = []
         self._stepping = False
@@ -163,6 +165,9 @@ class PlanActor(Actor):
                 self._receive(msg, sender)
         with self._guard("handled"):
             self.handled()
+        with self._guard("bundles"):
+            for address, bundle in self._bundles.take():
+                self.send(address, bundle)
         with self._guard("watch"):
             filenos = self.watched()
         return ThespianWatch(filenos) if filenos else None
@@ -171,6 +176,10 @@ class PlanActor(Actor):
         match msg:
             case dict():
                 self._receive_plain(msg, sender)
+            case list():
+                for plain in msg:
+                    with self._guard("bundle"):
+                        self._receive_plain(plain, sender)
             case WatchMessage():
                 self.ready(msg.ready)
             case WakeupMessage():
@@ -500,7 +509,8 @@ class PlanActor(Actor):
 
     def _transmit(self, transmissions: list[Transmission]) -> None:
         for transmission in transmissions:
-            self.send(transmission.address, transmission.plain)
+            if not self._bundles.put(transmission):
+                self.send(transmission.address, transmission.plain)
 
     def _wake_after(self, reason: str, delay_ms: int) -> None:
         generation = self._wake_generation.get(reason, 0) + 1

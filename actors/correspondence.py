@@ -24,6 +24,8 @@ RESEND_MS = 5_000
 """An unanswered command is sent again after this time."""
 REMEMBERED_ANSWERS = 2_048
 """Answers kept for commands that come again, besides those whose deadline has passed."""
+FEW_CALLERS = 64
+"""With so many callers those that do not wait any more are forgotten."""
 URGENT = frozenset({"Ping", "CallTelegram"})
 """Kinds that do not wait for the window: an actor with eight slow commands is alive, and calls wait in the
 gateway, by priority; waiting here a streamed edit would hold up another thread's answer."""
@@ -56,12 +58,26 @@ class Peer:
     incarnation: int = 0
     address: Any = None
     under_way: dict[str, Said] = dataclasses.field(default_factory=dict)
+    counted: int = 0
     waiting: collections.deque[Said] = dataclasses.field(default_factory=collections.deque)
 
     @property
     def is_full(self) -> bool:
         """Whether the window is used up."""
-        return sum(said.counts for said in self.under_way.values()) >= WINDOW
+        return self.counted >= WINDOW
+
+    def begin(self, said: Said) -> None:
+        """It is under way from now on."""
+        if said.envelope.message_id not in self.under_way:
+            self.counted += said.counts
+        self.under_way[said.envelope.message_id] = said
+
+    def end(self, command_id: str) -> Said | None:
+        """It is not under way any more; None when it was not."""
+        said = self.under_way.pop(command_id, None)
+        if said is not None:
+            self.counted -= said.counts
+        return said
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +116,7 @@ class Correspondence:
     def __init__(self) -> None:
         self._peers: dict[str, Peer] = {}
         self._callers: dict[str, Caller] = {}
+        self._forget_callers_at = FEW_CALLERS
         self._answers: collections.OrderedDict[str, tuple[Caller, dict[str, Any]]] = (
             collections.OrderedDict()
         )
@@ -137,6 +154,7 @@ class Correspondence:
                 lost = [said for said in peer.under_way.values() if not said.resend]
                 again = [said for said in peer.under_way.values() if said.resend]
                 peer.under_way.clear()
+                peer.counted = 0
                 peer.waiting.extendleft(reversed(again))
                 unanswered += [_unanswered(said, "peer-replaced") for said in lost]
             transmissions += self._flush(peer, now)
@@ -145,7 +163,7 @@ class Correspondence:
     def settle(self, command_id: str, now: int) -> tuple[Said | None, list[Transmission]]:
         """An answer to this command came; returns the command and what may travel now."""
         for peer in self._peers.values():
-            said = peer.under_way.pop(command_id, None)
+            said = peer.end(command_id)
             if said is not None:
                 return said, self._flush(peer, now)
         return None, []
@@ -159,7 +177,7 @@ class Correspondence:
                 peer.waiting = collections.deque(left for left in peer.waiting if left is not said)
                 unanswered.append(_unanswered(said, "deadline"))
             for said in _expired(peer.under_way.values(), now):
-                del peer.under_way[said.envelope.message_id]
+                peer.end(said.envelope.message_id)
                 unanswered.append(_unanswered(said, "deadline"))
             transmissions += [
                 self._transmit(peer, said, now)
@@ -191,7 +209,7 @@ class Correspondence:
             if not said.is_command and said.deadline <= now:
                 continue
             if said.is_command:
-                peer.under_way[said.envelope.message_id] = said
+                peer.begin(said)
             out.append(self._transmit(peer, said, now))
         peer.waiting = kept
         return out
@@ -210,12 +228,14 @@ class Correspondence:
         if given is not None:
             return given[1]
         new = command.message_id not in self._callers
-        if new:
+        if new and len(self._callers) >= self._forget_callers_at:
             self._callers = {
                 command_id: caller
                 for command_id, caller in self._callers.items()
                 if caller.waits(now)
             }
+            # Looking at all of them pays only when there are twice as many again.
+            self._forget_callers_at = max(FEW_CALLERS, 2 * len(self._callers))
         # A caller that was replaced and asks again under the same id is answered where it lives now.
         self._callers[command.message_id] = Caller(sender, command.kind, command.deadline)
         return new
@@ -230,9 +250,9 @@ class Correspondence:
     def answer(
         self, command_id: str, body: Any, message_id: str, now: int
     ) -> Transmission | None:
-        """Answer a command once; None when it is unknown or answered already."""
+        """Answer a command once; None when it is unknown, answered, or not waited for any more."""
         caller = self._callers.get(command_id)
-        if caller is None:
+        if caller is None or not caller.waits(now):
             return None
         self.check_answer(command_id, body)
         plain = Envelope(

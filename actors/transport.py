@@ -112,14 +112,15 @@ def _receive_buffer(loads: Any = _Pickle.loads) -> ReceiveBuffer:
     return ReceiveBuffer(_frame_key(), loads)
 
 
-def refuse_too_large(message: object) -> None:
-    """MessageTooLarge when the message could not be sent between actors."""
+def refuse_too_large(message: object) -> int:
+    """The size of a message; MessageTooLarge when it could not be sent between actors."""
     try:
         size = len(_Pickle.dumps(message))
     except CannotPickleAddress:
-        return  # holds the address of a child that is still starting; judged when it is sent
+        return 0  # holds the address of a child that is still starting; judged when it is sent
     if size > MAX_BODY - ADDRESS_ROOM:
         raise MessageTooLarge(size)
+    return size
 
 
 def _actor_send(manager: ActorManager, target: Any, message: object) -> None:

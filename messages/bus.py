@@ -182,6 +182,7 @@ def _no_constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def parse_line(line: bytes) -> Envelope | OtherEnvelope | InvalidEnvelope:
@@ -255,7 +256,7 @@ def dump(said_envelope: Envelope) -> bytes:
         if loaded != said_envelope:
             raise MessageInvalid(f"{said_envelope.KIND} would not arrive as it is said")
     try:
-        line = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = _ENCODER.encode(plain).encode() + b"\n"
     except (ValueError, TypeError, RecursionError) as invalid:
         raise MessageInvalid(f"{said_envelope.KIND}: {invalid}") from None
     if len(line) > MAX_LINE:

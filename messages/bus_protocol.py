@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import ValidationError, fields
 
 from messages.kind import said
-from messages.wire import Items, Whole, Wire, is_text, wire
+from messages.wire import Whole, Wire, is_text, wire
 
 VERSION = "0.1.0"
 """Of this program; setup.cfg says the same."""
@@ -33,19 +33,20 @@ class _Build(fields.Field):
         return value
 
 
-class _Capabilities(Items):
+class _Capabilities(fields.Field):
     """Strictly rising, so unique."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        listed = super()._deserialize(value, attr, data, **kwargs)
-        if len(listed) > _MOST_CAPABILITIES:
+        if type(value) is not list:
+            raise ValidationError("no list")
+        if len(value) > _MOST_CAPABILITIES:
             raise ValidationError("too many capabilities")
-        for item in listed:
+        for item in value:
             if type(item) is not str or len(item) > _LONGEST or not _CAPABILITY.fullmatch(item):
                 raise ValidationError("no capability")
-        if any(item >= following for item, following in itertools.pairwise(listed)):
+        if any(item >= following for item, following in itertools.pairwise(value)):
             raise ValidationError("capabilities are not in strictly rising order")
-        return tuple(listed)
+        return tuple(value)
 
 
 @wire

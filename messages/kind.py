@@ -11,6 +11,8 @@ from typing import Any, TypeVar, dataclass_transform
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
+from messages.quick_check import quick_check
+
 T = TypeVar("T")
 
 CATALOGUE: dict[tuple[str, int], type] = {}
@@ -48,12 +50,26 @@ def message(kind: str, version: int = 1) -> Callable[[type[T]], type[T]]:
         body.KIND = kind
         body.VERSION = version
         body.SCHEMA = schema_class(unknown=RAISE)
+        body.CHECKS = {name: quick_check(field) for name, field in declared.items()}
+        body.REQUIRED = frozenset(name for name, field in declared.items() if field.required)
         if (kind, version) in CATALOGUE:
             raise TypeError(f"{kind} version {version} is declared twice")
         CATALOGUE[kind, version] = body
         return body
 
     return declare
+
+
+def _is_plainly_right(cls: Any, body: Any) -> bool:
+    """Whether the schema would load exactly this; False leaves the case to the schema."""
+    if type(body) is not dict or not cls.REQUIRED <= body.keys():
+        return False
+    checks = cls.CHECKS
+    for name, value in body.items():
+        check = checks.get(name)
+        if check is None or not check(value):
+            return False
+    return True
 
 
 def load_body(kind: str, version: int, body: Any) -> Any:
@@ -65,7 +81,7 @@ def load_body(kind: str, version: int, body: Any) -> Any:
     if cls is None:
         raise MessageInvalid(f"unknown kind {kind!r} version {version!r}")
     try:
-        return cls(**cls.SCHEMA.load(body))
+        return cls(**(body if _is_plainly_right(cls, body) else cls.SCHEMA.load(body)))
     except ValidationError as invalid:
         raise MessageInvalid(f"{kind}: {invalid.normalized_messages()}") from None
 
@@ -73,6 +89,8 @@ def load_body(kind: str, version: int, body: Any) -> Any:
 def dump_body(body: Any) -> dict[str, Any]:
     """Turn a body into plain data that would load again; raises MessageInvalid if it would not."""
     plain = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
+    if _is_plainly_right(type(body), plain):
+        return plain
     invalid: Mapping[str, Any] = body.SCHEMA.validate(plain)
     if invalid:
         raise MessageInvalid(f"{body.KIND}: {dict(invalid)}")

@@ -32,7 +32,25 @@ class Wire:
     @classmethod
     def load(cls, plain: Any) -> Any:
         """The value of plain data; raises marshmallow's ValidationError."""
-        return cls(**cls.SCHEMA.load(plain))
+        return cls(**(cls._plainly_right(plain) or cls.SCHEMA.load(plain)))
+
+    @classmethod
+    def _plainly_right(cls, plain: Any) -> dict[str, Any] | None:
+        """What the schema would load; None leaves the case to the schema."""
+        if type(plain) is not dict:
+            return None
+        said: dict[str, Any] = {}
+        for name, wire_name in cls.WIRE_NAMES:
+            field = cls.SCHEMA.fields[name]
+            if wire_name not in plain:
+                if field.required:
+                    return None
+                continue
+            value = plain[wire_name]
+            if not isinstance(field, Plain) or not field.passes(value):
+                return None
+            said[name] = value
+        return said
 
     def plain(self) -> dict[str, Any]:
         """Plain data with the names of the wire; what is None is left out."""
@@ -99,94 +117,129 @@ def is_name(value: Any, longest: int) -> bool:
     )
 
 
-class Text(fields.Field):
+class Plain(fields.Field):
+    """A field whose right values are loaded as they are; of others its `passes` says nothing."""
+
+    def passes(self, value: Any) -> bool:
+        """Whether this value is surely right."""
+        return False
+
+
+class Text(Plain):
     """A stored text of `shortest` to `longest` characters."""
 
     def __init__(self, longest: int, shortest: int = 1) -> None:
         super().__init__()
         self.longest, self.shortest = longest, shortest
 
+    def passes(self, value: Any) -> bool:
+        return is_text(value, self.longest, self.shortest)
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
-        if not is_text(value, self.longest, self.shortest):
+        if not self.passes(value):
             raise ValidationError(f"no text of {self.shortest} to {self.longest} characters")
         return value
 
 
-class Name(fields.Field):
+class Name(Plain):
     """A text for people of 1 to `longest` characters."""
 
     def __init__(self, longest: int) -> None:
         super().__init__()
         self.longest = longest
 
+    def passes(self, value: Any) -> bool:
+        return is_name(value, self.longest)
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
-        if not is_name(value, self.longest):
+        if not self.passes(value):
             raise ValidationError(f"no name of 1 to {self.longest} characters")
         return value
 
 
-class OneOf(fields.Field):
+class OneOf(Plain):
     """Exactly one of these texts."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         super().__init__()
         self.allowed = frozenset(allowed)
 
+    def passes(self, value: Any) -> bool:
+        return type(value) is str and value in self.allowed
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> str:
-        if type(value) is not str or value not in self.allowed:
+        if not self.passes(value):
             raise ValidationError("none of the allowed values")
         return value
 
 
-class Whole(fields.Field):
+class Whole(Plain):
     """A safe integer."""
 
     def __init__(self, minimum: int = -SAFE_INTEGER) -> None:
         super().__init__()
         self.minimum = minimum
 
+    def passes(self, value: Any) -> bool:
+        return is_whole(value, self.minimum)
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> int:
-        if not is_whole(value, self.minimum):
+        if not self.passes(value):
             raise ValidationError("no whole number in range")
         return value
 
 
-class Number(fields.Field):
+class Number(Plain):
     """A finite number, kept as it came."""
 
+    def passes(self, value: Any) -> bool:
+        return is_number(value)
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> float:
-        if not is_number(value):
+        if not self.passes(value):
             raise ValidationError("no number")
         return value
 
 
-class Truth(fields.Field):
+class Truth(Plain):
     """true or false, nothing that resembles them."""
 
+    def passes(self, value: Any) -> bool:
+        return type(value) is bool
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> bool:
-        if type(value) is not bool:
+        if not self.passes(value):
             raise ValidationError("neither true nor false")
         return value
 
 
-class Anything(fields.Field):
+class Anything(Plain):
     """Any JSON value, kept as it came."""
 
+    def passes(self, value: Any) -> bool:
+        return value is not None
 
-class Mapping(fields.Field):
+
+class Mapping(Plain):
     """A JSON object, kept as it came."""
 
+    def passes(self, value: Any) -> bool:
+        return type(value) is dict
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> dict:
-        if type(value) is not dict:
+        if not self.passes(value):
             raise ValidationError("no object")
         return value
 
 
-class Items(fields.Field):
+class Items(Plain):
     """A JSON list, kept as it came."""
 
+    def passes(self, value: Any) -> bool:
+        return type(value) is list
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list:
-        if type(value) is not list:
+        if not self.passes(value):
             raise ValidationError("no list")
         return value
 
@@ -202,12 +255,15 @@ class Part(fields.Field):
         return self.part.load(value)
 
 
-class Dropped(fields.Field):
+class Dropped(Plain):
     """A field whose malformed value counts as absent instead of spoiling its envelope."""
 
     def __init__(self, inner: fields.Field) -> None:
         super().__init__()
         self.inner = inner
+
+    def passes(self, value: Any) -> bool:
+        return isinstance(self.inner, Plain) and self.inner.passes(value)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:

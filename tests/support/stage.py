@@ -261,7 +261,11 @@ class Stage:
     # -- under way ------------------------------------------------------------------------------
 
     def send(self, sender: StageAddress, target: Any, message: Any) -> None:
-        """Put a message on its way, as the rules will have it."""
+        """Put a message on its way, as the rules will have it; of a bundle each envelope by itself."""
+        if isinstance(message, list):
+            for plain in message:
+                self.send(sender, target, plain)
+            return
         kind = _kind(message)
         receiver = self._players.get(target.number)
         to = receiver.key if receiver is not None else "?"

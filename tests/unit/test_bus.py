@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from messages import bus
@@ -81,7 +81,9 @@ def test_whatever_a_field_holds_parsing_never_raises_and_what_is_read_goes_out(k
 ))
 def test_the_quick_way_for_heartbeats_agrees_with_the_schema(fields):
     said = {**json.loads(line("follower.heartbeat", auth="s")), **fields}
-    assert parse_line(json.dumps(said).encode()) == bus.load(said, len(json.dumps(said)))
+    written = json.dumps(said)
+    assume("Infinity" not in written and "NaN" not in written)
+    assert parse_line(written.encode()) == bus.load(said, len(written))
 
 
 # -- registration --------------------------------------------------------------------------------
