@@ -155,6 +155,13 @@ class Inbox(PlanActor):
                 found.append(self._missed(bound.binding_key, is_noticed, bound.thread_id, identity))
         return tuple(found)
 
+    def _is_silent(self, identity: Any) -> bool:
+        """Whether its process is there and does not speak to us."""
+        owner = identity.owner if identity is not None else None
+        if owner is None:
+            return False
+        return liveness(owner.pid, owner.boot_id, owner.birth) is not Liveness.DEAD
+
     def _is_lost(self, identity: Any) -> bool:
         """Whether its process died; of one that is not ours nobody knows whether it meant to end."""
         owner = identity.owner if identity is not None else None
@@ -243,6 +250,7 @@ class Inbox(PlanActor):
             directory=shown_directory(identity.directory or "", home) if identity else None,
             command=identity.command if identity else None,
             lost=not noticed and self._is_lost(identity),
+            silent=not noticed and self._is_silent(identity),
             time=None if gone_at is None else said_time(gone_at, self.clock().wall),
         )
 

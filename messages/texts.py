@@ -94,6 +94,7 @@ PROCESS_ABSENT = (
     "Stopped. What you write here waits. Start it again in {directory}: {command}"
 )
 PROCESS_ABSENT_PLAIN = "Stopped. What you write here waits."
+PROCESS_SILENT = "The process does not answer at present. What you write here waits."
 
 # -- threads ---------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from actors.plans import thread_texts
 from actors.plans.choosing import CALL_DEADLINE_MS
 from actors.plans.effects import Effect, Effects, Now, Send, Write
 from messages.telegram_gateway import CallTelegram
-from messages.texts import PROCESS_ABSENT, PROCESS_ABSENT_PLAIN
+from messages.texts import PROCESS_ABSENT, PROCESS_ABSENT_PLAIN, PROCESS_SILENT
 
 NOTICE_GRACE_MS = 5_000
 """A process that is only changing its leader or restarting is back within this time."""
@@ -33,6 +33,9 @@ class Absent:
     command: str | None = None
     lost: bool = False
     """Whether its process is proven dead, and did not end in order."""
+
+    silent: bool = False
+    """Whether its process may well be there, suspended or stuck: starting another would not help."""
 
     time: str | None = None
     """When it died, as people say it; None where nobody saw it."""
@@ -81,6 +84,8 @@ def stopped(directory: str | None, command: str | None) -> str:
 def _words(absent: Absent) -> str:
     if absent.lost:
         return thread_texts.lost(absent.time)
+    if absent.silent:
+        return PROCESS_SILENT
     return stopped(absent.directory, absent.command)
 
 

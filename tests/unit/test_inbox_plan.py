@@ -336,3 +336,13 @@ def test_nothing_that_comes_within_a_moment_waited() -> None:
     plan, _ = plan.on_wakeup_welcome(NOW)
     _, effects = plan.on_welcome_due(0, NOW)
     assert [send.body.params["text"] for send in sends(effects)] == ["Back after 9 h."]
+
+
+def test_one_that_is_there_and_silent_is_not_said_to_be_stopped() -> None:
+    """It may be suspended: another one started in its place would not get its thread."""
+    one = Absent("manual:a", False, OWNER, 5, "~/api", "switchboard", silent=True)
+    plan, _ = InboxPlan(epoch=3).on_absent((one,), NOW)
+    _, effects = plan.on_absent((one,), after(NOTICE_GRACE_MS))
+    assert [send.body.params["text"] for send in sends(effects)] == [
+        "The process does not answer at present. What you write here waits."
+    ]
