@@ -193,6 +193,8 @@ class ThreadDesk:
             "ReplaceTarget": "on_replace_target",
             "RemoveTarget": "on_remove_target",
             "PreserveTarget": "on_preserve_target",
+            "CloseTarget": "on_close_target",
+            "RenameTarget": "on_rename_target",
             "ReplayCleanups": "on_replay_cleanups",
             "TopicCreatedSeen": "on_topic_created_seen",
             "TelegramAnswered": "on_telegram_answered",
