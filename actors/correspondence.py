@@ -217,8 +217,7 @@ class Correspondence:
     @staticmethod
     def _transmit(peer: Peer, said: Said, now: int) -> Transmission:
         said.sent_at = now
-        addressed = dataclasses.replace(said.envelope, incarnation=peer.incarnation)
-        return Transmission(address=peer.address, plain=addressed.dump())
+        return Transmission(peer.address, said.envelope.dump(peer.incarnation))
 
     # -- incoming -------------------------------------------------------------------------------
 

@@ -57,14 +57,17 @@ class Envelope:
         """The kind of the body."""
         return self.body.KIND
 
-    def dump(self) -> dict[str, Any]:
-        """The plain dict that travels; raises MessageInvalid when the body does not fit its schema."""
+    def dump(self, incarnation: int | None = None) -> dict[str, Any]:
+        """The plain dict that travels, to this incarnation if one is given; raises MessageInvalid."""
         return {
             "kind": self.body.KIND,
             "version": self.body.VERSION,
             "message_id": self.message_id,
             "in_reply_to": self.in_reply_to,
-            "to": {"key": self.key, "incarnation": self.incarnation},
+            "to": {
+                "key": self.key,
+                "incarnation": self.incarnation if incarnation is None else incarnation,
+            },
             "deadline": self.deadline,
             "body": dump_body(self.body),
         }

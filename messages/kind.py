@@ -15,6 +15,9 @@ from messages.quick_check import quick_check
 
 T = TypeVar("T")
 
+_SEEN = "_seen"
+"""Marks a body that was validated."""
+
 CATALOGUE: dict[tuple[str, int], type] = {}
 """Every declared class by (kind, version)."""
 
@@ -88,8 +91,10 @@ def load_body(kind: str, version: int, body: Any) -> Any:
 
 def dump_body(body: Any) -> dict[str, Any]:
     """Turn a body into plain data that would load again; raises MessageInvalid if it would not."""
-    plain = {field.name: getattr(body, field.name) for field in dataclasses.fields(body)}
-    if _is_plainly_right(type(body), plain):
+    plain = {name: getattr(body, name) for name in body.CHECKS}
+    # Seen once by whoever decided to say it and once by whoever says it: the same frozen body.
+    if _SEEN in body.__dict__ or _is_plainly_right(type(body), plain):
+        object.__setattr__(body, _SEEN, True)
         return plain
     invalid: Mapping[str, Any] = body.SCHEMA.validate(plain)
     if invalid:
