@@ -329,11 +329,13 @@ def _compose(
     terminal: Any,
 ) -> tuple[Parts, Callable[[], None]]:
     from actors import instance_texts as texts
+    from actors.bot_settings import BotSettings
     from actors.bus_thread import BusThread
     from actors.clock import wall_ms
     from actors.event_log import bind
     from actors.follower import Follower
     from actors.instance import Parts
+    from actors.pairing_desk import Counter, PairingDesk
     from actors.plans.absences import stopped
     from actors.plans.election import Role
     from actors.plans.follower import FollowerPlan
@@ -341,9 +343,11 @@ def _compose(
     from actors.session import Session
     from stores.bindings import Bindings
     from stores.bus_settings import BusSettings
+    from stores.config import Config
     from stores.deliveries import open_inbox
     from stores.identities import Identities, base_identity
     from stores.lease import Lease, Owner
+    from stores.pairing import Pairing
     from stores.process_birth import ProcessBirth, liveness
     from stores.updates import token_fingerprint
 
@@ -398,30 +402,41 @@ def _compose(
         facts = None if chosen.is_practice else bus_settings.bot()
         if facts is None or not facts.username:
             return None
-        return texts.JOINED.format(username=facts.username)
+        owner = settings.owner_name()
+        text = texts.JOINED_OWNER if owner else texts.JOINED
+        return text.format(username=facts.username, owner=owner)
 
     def thread_name_of(instance_id: str) -> str | None:
         binding = bindings.by_instance(instance_id)
         return binding.thread_name if binding is not None else None
 
+    pairing = Pairing(database)
+    fixed = {
+        "home": str(home.path),
+        "bot_directory": str(home.bot_directory(bot.bot_id)),
+        "token_fingerprint": token_fingerprint(bot.token),
+        "api_root": api_root,
+        "cleanup": bool(options.cleanup),
+        "user_home": user_home,
+        "host": platform.node(),
+    }
+    settings = BotSettings(
+        fixed,
+        bot,
+        Config(home.config),
+        pairing,
+        practice=chosen.is_practice,
+        saves=not options.no_save,
+    )
+    counter = Counter(
+        terminal.tell, lambda: bot_shown().removeprefix("@"), with_picture=sys.stderr.isatty()
+    )
+
     parts = Parts(
         owner=owner,
         binding_key=identity.binding_key,
         role=Role(options.role),
-        tree_settings={
-            "home": str(home.path),
-            "bot_name": bot.name,
-            "bot_id": bot.bot_id,
-            "bot_directory": str(home.bot_directory(bot.bot_id)),
-            "token_fingerprint": token_fingerprint(bot.token),
-            "api_root": api_root,
-            "owner_id": bot.owner_id,
-            "chat_id": bot.chat_id,
-            "cleanup": bool(options.cleanup),
-            "practice": chosen.is_practice,
-            "user_home": user_home,
-            "host": platform.node(),
-        },
+        settings=settings,
         tree_log=str(home.logs / "thespian.log"),
         bot_shown=bot_shown,
         joined=joined,
@@ -436,6 +451,7 @@ def _compose(
         terminal=terminal,
         thread_name_of=thread_name_of,
         set_secret=lambda secret: secrets.update(bus=secret),
+        pairing_desk=lambda: PairingDesk(pairing, counter, bot.chat_id or None),
     )
     return parts, inbox.deliveries.database.close
 

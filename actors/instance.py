@@ -15,12 +15,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors import instance_texts as texts
+from actors.bot_settings import BotSettings
+from actors.bulletins import Bulletins
 from actors.clock import boot_ms, wall_ms
 from actors.conversation import Conversation
 from actors.event_log import log_event, log_path, redact
 from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
 from actors.launcher_handle import LauncherHandle
 from actors.lease_watch import LeaseWatch
+from actors.pairing_desk import PairingDesk
+from actors.pairing_texts import PAIRED, owner_shown
 from actors.plans.election import (
     GRACE_MS,
     REST_MS,
@@ -39,6 +43,7 @@ from messages.launcher import LauncherReady, Prepare, TreeStarted
 from stores.errors import StoreError
 from stores.identities import Identities
 from stores.lease import Lease, LeaseRecord, Owner
+from stores.pairing import PairingRecord
 
 OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
 
@@ -61,7 +66,7 @@ class Parts:
     owner: Owner
     binding_key: str
     role: Role
-    tree_settings: Mapping[str, Any]
+    settings: BotSettings
     tree_log: str
     bot_shown: Callable[[], str]
     """The bot as people know it, `@name` where that is known."""
@@ -88,6 +93,8 @@ class Parts:
     set_secret: Callable[[str], None]
     """The secret of the bus that children must not see."""
 
+    pairing_desk: Callable[[], PairingDesk]
+
 
 class Instance:
     """Runs until a signal or a reason to end; `run` returns the exit status."""
@@ -107,6 +114,8 @@ class Instance:
         self._unreachable_since = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
         self._succession: Mapping[str, Any] = {}
+        self._bulletins = Bulletins(parts.terminal, parts.bot_shown)
+        self._pairing: asyncio.Task[PairingRecord] | None = None
 
     async def run(self) -> int:
         """Live; then end in order."""
@@ -275,6 +284,8 @@ class Instance:
                 case _:
                     if self._parts.role is Role.FOLLOWER and seen.leaderless:
                         self._parts.terminal.tell_once(texts.WAITS_FOR_LEADER)
+                    elif seen is Standing.FRESH and not self._parts.settings.owner_and_chat()[0]:
+                        self._parts.terminal.tell_once(self._waits_for_pairing())
                     await self._watch.rest()
 
     async def _follow(self) -> None:
@@ -301,7 +312,7 @@ class Instance:
     async def _after_following(self, end: Any) -> None:
         pause = LOST_PAUSE_S
         if isinstance(end, RegistrationRefused):
-            self._parts.terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=end))
+            self._bulletins.refused(str(end))
             pause = backoff_ms(self._refusals) / 1_000
             self._refusals += 1
         elif isinstance(end, EndpointUnreachable):
@@ -329,6 +340,7 @@ class Instance:
         plan = self._parts.follower.plan
         self._election = self._election.on_joined(plan.slot, plan.roster)
         self._parts.session.resume()
+        self._bulletins.followed()
         self._announce(Role.FOLLOWER)
 
     def _on_roster(self, plan: FollowerPlan) -> None:
@@ -357,6 +369,7 @@ class Instance:
         self._watch.look()
         self._reign = Reign(self._court(), record, self._reigns)
         end = await self._reign.run(lambda: not self._role)
+        self._end_pairing()
         self._reigns = self._reign.plan
         refusal, self._reign = self._reign.refusal, None
         parts.session.pause()
@@ -388,7 +401,7 @@ class Instance:
             watch=self._watch,
             owner=parts.owner,
             follower=parts.follower,
-            settings={**parts.tree_settings, **self._succession},
+            settings=self._tree_settings,
             log_path=parts.tree_log,
             on_serving=self._on_leading,
             on_registered=parts.session.resume,
@@ -405,20 +418,36 @@ class Instance:
             self._parts.terminal.tell(took_over.format(pid=predecessor.pid))
         self._announce(Role.LEADER)
 
+    def _tree_settings(self) -> Mapping[str, Any]:
+        paired, self._pairing = self._pairing, None
+        if paired is not None and paired.done() and not paired.cancelled():
+            # The word of it may have been lost with the tree that had it.
+            record = paired.result()
+            self._parts.settings.adopt(record.owner_id or 0, record.chat_id or 0)
+        elif paired is not None:
+            paired.cancel()
+        return {**self._parts.settings.tree(), **self._succession}
+
     def _on_news(self, name: str, body: Mapping[str, Any]) -> None:
-        terminal, bot = self._parts.terminal, self._parts.bot_shown()
-        match name:
-            case "registration-refused":
-                text = str(body.get("text", ""))
-                terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=text))
-            case "token-refused":
-                terminal.tell_once(texts.TOKEN_REFUSED_LATER)
-            case "poll-conflict" if body.get("cause") == "solved":
-                terminal.tell(texts.POLL_CONFLICT_SOLVED.format(bot=bot))
-                terminal.forget(texts.POLL_CONFLICT.format(bot=bot))
-            case "poll-conflict":
-                terminal.tell_once(texts.POLL_CONFLICT.format(bot=bot))
+        settings = self._parts.settings
         log_event("instance.news", name=name)
+        match name:
+            case "pairing" if self._pairing is None:
+                self._pairing = asyncio.create_task(self._parts.pairing_desk().run())
+            case "paired":
+                self._end_pairing()
+                settings.adopt(body["owner_id"], body["chat_id"])
+                owner = owner_shown(body["owner_id"], body["owner_name"])
+                bot = self._parts.bot_shown()
+                self._parts.terminal.tell(PAIRED.format(owner=owner, bot=bot))
+            case "proven":
+                settings.note_proven()
+        self._bulletins.hear(name, body, in_private=settings.owner_and_chat()[1] >= 0)
+
+    def _end_pairing(self) -> None:
+        if self._pairing is not None:
+            self._pairing.cancel()
+            self._pairing = None
 
     # -- what is told ---------------------------------------------------------------------------
 
@@ -440,6 +469,11 @@ class Instance:
         self._parts.terminal.say(
             place_line(prefix, role.value, plan.thread_name, plan.slot, plan.pid)
         )
+
+    def _waits_for_pairing(self) -> str:
+        owner = self._watch.record.owner
+        pid = owner.pid if owner is not None else "?"
+        return texts.WAITS_FOR_PAIRING.format(pid=pid, bot=self._parts.bot_shown())
 
     def _already_leads(self) -> str:
         owner = self._watch.record.owner

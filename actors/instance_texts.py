@@ -14,6 +14,9 @@ INBOX_DAMAGED = (
 TOOK_OVER = "Process {pid} ended. This process now talks to Telegram."
 TOOK_OVER_STALE = "Process {pid} does not answer. This process now talks to Telegram."
 
+WAITS_FOR_PAIRING = (
+    "{bot} has no owner yet. Process {pid} shows the code for it; this one waits."
+)
 WAITS_FOR_LEADER = "No process talks to Telegram yet. This one waits for another to do it."
 REGISTRATION_REFUSED = "No thread yet: {text} This process tries again by itself."
 
@@ -34,7 +37,7 @@ WEBHOOK = (
     "A webhook is set on {bot}, so its messages go elsewhere. Remove it there, or with: "
     "switchboard setup. This continues by itself."
 )
-POLL_CONFLICT_SOLVED = "Solved. Messages to {bot} arrive again."
+POLL_CONFLICT_SOLVED = "Solved. Messages arrive again."
 
 TOKEN_REFUSED = "Telegram refused the token. Get a new one from @BotFather, then: switchboard setup"
 TOKEN_REFUSED_LATER = (

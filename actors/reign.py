@@ -38,6 +38,7 @@ class ReignEnd(enum.Enum):
     TOKEN_REFUSED = "token-refused"
     FOREIGN_POLLER = "foreign-poller"
     YIELDED = "yielded"  # an operator wants another process to lead
+    PAIRED = "paired"
 
 
 def new_secret() -> str:
@@ -57,7 +58,9 @@ class Court:
     watch: LeaseWatch
     owner: Owner
     follower: Follower
-    settings: Mapping[str, Any]
+    settings: Callable[[], Mapping[str, Any]]
+    """Asked whenever a tree starts."""
+
     log_path: str
     on_serving: Callable[[], None]
     """The tree serves and the own thread is there."""
@@ -66,6 +69,9 @@ class Court:
     on_lost: Callable[[], None]
     on_news: Callable[[str, Mapping[str, Any]], None]
     """Whatever else the tree reports."""
+
+    only_pairs: bool = False
+    """The reign is over when the bot has an owner; else the next tree serves that one."""
 
 
 class _LeaseLost:
@@ -85,6 +91,7 @@ class Reign:
         self._is_registered = False
         self._tree_runs = False
         self._stop_asked = False
+        self._renewing = False
         self.refusal = ""
         """Telegram's words about the token, once it refused it."""
 
@@ -122,7 +129,7 @@ class Reign:
         self._serves = False
         self._tree_runs, self._stop_asked = True, False
         settings = {
-            **self._court.settings,
+            **self._court.settings(),
             "owner": dataclasses.asdict(self._court.owner),
             "epoch": self.record.epoch,
         }
@@ -154,6 +161,11 @@ class Reign:
                 return await self._ended(ReignEnd.FOREIGN_POLLER)
             case TreeEvent(name="yield"):
                 return await self._ended(ReignEnd.YIELDED, YIELD_STOP_MS)
+            case TreeEvent(name="paired", body=body):
+                self._court.on_news("paired", body)
+                if self._court.only_pairs:
+                    return await self._ended(ReignEnd.PAIRED)
+                await self._renew()
             case TreeEvent(name="token-refused", body=body):
                 self.refusal = str(body.get("text") or body.get("description") or "")
                 if gives_up_without_token():
@@ -167,11 +179,19 @@ class Reign:
                 self._court.on_news(name, body)
         return None
 
+    async def _renew(self) -> None:
+        """End this tree, which gave up nothing; the next one has other settings."""
+        self._renewing = self._stop_asked = True
+        await self._court.launcher.send(StopTree(within_ms=DEPOSED_STOP_MS))
+
     async def _tree_ended(self, reason: str, detail: str) -> ReignEnd | None:
         log_event("reign.tree_ended", "WARNING", reason=reason, detail=detail)
         await self._end_own()
         now = boot_ms()
-        self.plan, again = self.plan.on_tree_ended(now)
+        renewing, self._renewing = self._renewing, False
+        again = True
+        if not renewing:
+            self.plan, again = self.plan.on_tree_ended(now)
         owner, epoch = self._court.owner, self.record.epoch
         if not again:
             self._court.lease.release(owner, epoch)

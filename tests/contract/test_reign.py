@@ -43,7 +43,8 @@ class Rig:
         self.watch = LeaseWatch(self.lease, self.owner.instance_id)
         court = Court(
             launcher=self.launcher, events=self.events, lease=self.lease, watch=self.watch,
-            owner=self.owner, follower=Follower(plan, self._admit), settings={"bot_id": 1},
+            owner=self.owner, follower=Follower(plan, self._admit),
+            settings=lambda: {"bot_id": 1, "asked": len(self.launcher.epochs)},
             log_path="/log",
             on_serving=lambda: self.heard.append("serving"),
             on_registered=lambda: self.heard.append("registered"),

@@ -46,6 +46,7 @@ THIRD_PARTY = {
     "httpcore",
     "anyio",
     "prompt_toolkit",
+    "segno",
     # Names processes where it happens to be installed.
     "setproctitle",
 }
@@ -61,7 +62,7 @@ ALLOWED = {
     "actors": (
         {"messages", "stores", "actors"},
         {"marshmallow", "thespian", "aiohttp", "psutil", "loguru", "setproctitle"}
-        | {"prompt_toolkit"}
+        | {"prompt_toolkit", "segno"}
         | TRANSPORT,
     ),
     "run.py": ({"messages", "stores", "actors"}, {"psutil"}),
