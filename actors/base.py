@@ -33,6 +33,7 @@ from thespian.actors import (
 )
 
 from actors.bundles import Bundles
+from actors import event_log
 from actors.clock import system_now
 from actors.correspondence import RESEND_MS, Correspondence, Transmission, Unanswered
 from actors.event_log import log_event
@@ -139,6 +140,7 @@ class PlanActor(Actor):
     def take_name(self) -> None:
         """Be found in process lists by what this process does (15 bytes)."""
         name_process(f"sb-{self.key.partition(':')[0].removeprefix('follower_')}")
+        event_log.name_process(self.key, rotates=self.key == "leader")
 
     def closing(self) -> None:
         """The actor is about to exit."""

@@ -26,7 +26,7 @@ from telegram.error import TelegramError
 from telegram.request import HTTPXRequest
 
 from actors.clock import boot_ms
-from actors.event_log import redact, redacted
+from actors.event_log import is_debugging, redact, redacted
 from actors.faults import fault
 from actors.fence import Fence
 from actors.plans.call_result import NO_TOKEN, TOKEN_OF_ANOTHER_BOT, CallResult, Ending
@@ -175,8 +175,9 @@ class BotSession:
     def open(self) -> None:
         """Make the client and read the token, so that the first call has only to be written."""
         for name in ("httpx", "httpcore", "telegram"):
-            # They log whole addresses, and an address has the token in it.
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+            # They log whole addresses, and an address has the token in it: heard only by who asks for it.
+            heard = logging.NOTSET if is_debugging() else logging.CRITICAL + 1
+            logging.getLogger(name).setLevel(heard)
         self._request = FencedRequest(
             self._fence, self._api_root, self._connections, self._places
         )

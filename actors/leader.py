@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.clock import said_moment
+from actors.event_log import rotate
 from actors.faults import fault
 from actors.plans.bot_news import Away, is_gap
 from actors.plans.effects import Perform
@@ -123,6 +124,12 @@ class Leader(Supervisor):
                 self.step("on_pong", envelope, key)
             return
         super().answered(envelope)
+
+    def _wake(self, reason: str) -> None:
+        """As with every actor; the log of the house is looked after here, and nowhere else."""
+        if reason == "patrol":
+            rotate()
+        super()._wake(reason)
 
     def lost_epoch(self) -> None:
         """Our own refresh was refused."""
