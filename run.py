@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from actors.instance import Parts
     from actors.launcher import LauncherHandle
     from actors.modes import Mode
+    from actors.practice_place import PracticePlace
     from actors.thread import Thread
     from stores.database import Database
     from stores.home import Home
@@ -300,20 +301,31 @@ def _run(chosen: Chosen, launcher: LauncherHandle) -> int:
 
     terminal = Terminal()
     with contextlib.ExitStack() as open_until_the_end:
-        api_root = chosen.bot.api_root
+        practice = None
         if chosen.is_practice:
-            from actors.sandbox.launch import ensure_practice_chat, hold_practice_chat
+            from actors.sandbox.launch import hold_practice_chat
 
-            home, port = chosen.home.path, chosen.options.sandbox_port
-            open_until_the_end.enter_context(hold_practice_chat(home))
-            address = ensure_practice_chat(home, port, _practice_command(home, port))
-            api_root = address.api_root
-            terminal.tell(texts.NO_BOT.format(url=address.url))
+            open_until_the_end.enter_context(hold_practice_chat(chosen.home.path))
+            practice = _practice_place(chosen)
+            terminal.tell(texts.NO_BOT.format(url=practice.address.url))
         database = Database(chosen.home.bus_database(chosen.bot.bot_id), METADATA, "bus")
         open_until_the_end.callback(database.close)
-        parts, close_inbox = _compose(chosen, api_root, launcher, database, terminal)
+        parts, close_inbox = _compose(chosen, practice, launcher, database, terminal)
         open_until_the_end.callback(close_inbox)
         return asyncio.run(Instance(parts).run())
+
+
+def _practice_place(chosen: Chosen) -> PracticePlace:
+    from actors.practice_place import PracticePlace
+    from actors.sandbox.launch import PracticeAddress, ensure_practice_chat
+
+    home, port = chosen.home.path, chosen.options.sandbox_port
+
+    def start() -> PracticeAddress:
+        return ensure_practice_chat(home, port, _practice_command(home, port))
+
+    address = start()
+    return PracticePlace(chosen.home.practice / "port.json", address, start)
 
 
 def _practice_command(home: Path, port: int | None) -> list[str]:
@@ -323,7 +335,7 @@ def _practice_command(home: Path, port: int | None) -> list[str]:
 
 def _compose(
     chosen: Chosen,
-    api_root: str | None,
+    practice: PracticePlace | None,
     launcher: LauncherHandle,
     database: Database,
     terminal: Any,
@@ -415,7 +427,7 @@ def _compose(
         "home": str(home.path),
         "bot_directory": str(home.bot_directory(bot.bot_id)),
         "token_fingerprint": token_fingerprint(bot.token),
-        "api_root": api_root,
+        "api_root": bot.api_root,
         "cleanup": bool(options.cleanup),
         "user_home": user_home,
         "host": platform.node(),
@@ -452,6 +464,7 @@ def _compose(
         thread_name_of=thread_name_of,
         set_secret=lambda secret: secrets.update(bus=secret),
         pairing_desk=lambda: PairingDesk(pairing, counter, bot.chat_id or None),
+        practice=practice,
     )
     return parts, inbox.deliveries.database.close
 

@@ -35,6 +35,7 @@ from actors.plans.election import (
     Verdict,
 )
 from actors.plans.follower import FollowerPlan, backoff_ms
+from actors.practice_place import PracticePlace
 from actors.reign import Court, Reign, ReignEnd, new_secret
 from actors.session import Session
 from actors.terminal import Terminal, place_line
@@ -94,6 +95,9 @@ class Parts:
     """The secret of the bus that children must not see."""
 
     pairing_desk: Callable[[], PairingDesk]
+
+    practice: PracticePlace | None
+    """The practice chat, where that is the bot."""
 
 
 class Instance:
@@ -367,19 +371,29 @@ class Instance:
         parts.set_secret(secret)
         self._predecessor = (self._watch.last_owner, seen)
         self._watch.look()
-        self._reign = Reign(self._court(), record, self._reigns)
-        end = await self._reign.run(lambda: not self._role)
+        reign = self._reign = Reign(self._court(), record, self._reigns)
+        keeping = asyncio.create_task(self._keep_practice(reign))
+        try:
+            end = await reign.run(lambda: not self._role)
+        finally:
+            keeping.cancel()
         self._end_pairing()
-        self._reigns = self._reign.plan
-        refusal, self._reign = self._reign.refusal, None
+        self._reigns, self._reign = reign.plan, None
         parts.session.pause()
-        return self._after_reign(end, refusal)
+        return self._after_reign(end, reign)
 
-    def _after_reign(self, end: ReignEnd, refusal: str) -> int | None:
+    async def _keep_practice(self, reign: Reign) -> None:
+        """Without the practice chat there is nobody to lead for."""
+        if self._parts.practice is not None:
+            address = await self._parts.practice.keep()
+            self._parts.terminal.tell(texts.PRACTICE_AGAIN.format(url=address.url))
+            reign.move()
+
+    def _after_reign(self, end: ReignEnd, reign: Reign) -> int | None:
         terminal = self._parts.terminal
         match end:
             case ReignEnd.TOKEN_REFUSED:
-                log_event("instance.token_refused", "ERROR", text=refusal)
+                log_event("instance.token_refused", "ERROR", text=reign.refusal)
                 terminal.tell(texts.TOKEN_REFUSED)
                 return BAD_CONFIGURATION
             case ReignEnd.FOREIGN_POLLER:
@@ -388,7 +402,11 @@ class Instance:
             case ReignEnd.YIELDED:
                 self._election = self._election.on_yielded(boot_ms())
             case ReignEnd.GIVEN_UP:
-                terminal.tell(texts.TREES_FAILED.format(log=log_path()))
+                if reign.failure:
+                    because = texts.TREES_FAILED_BECAUSE.format(reason=reign.failure)
+                    terminal.tell_once(because)
+                else:
+                    terminal.tell(texts.TREES_FAILED.format(log=log_path()))
                 self._election = self._election.on_trees_failed(boot_ms() + REST_MS)
         return None
 
@@ -409,6 +427,10 @@ class Instance:
             on_news=self._on_news,
         )
 
+    def _practice_root(self) -> Mapping[str, Any]:
+        practice = self._parts.practice
+        return {"api_root": practice.api_root()} if practice is not None else {}
+
     def _on_leading(self) -> None:
         plan = self._parts.follower.plan
         self._election = self._election.on_joined(plan.slot, plan.roster)
@@ -426,7 +448,7 @@ class Instance:
             self._parts.settings.adopt(record.owner_id or 0, record.chat_id or 0)
         elif paired is not None:
             paired.cancel()
-        return {**self._parts.settings.tree(), **self._succession}
+        return {**self._parts.settings.tree(), **self._succession, **self._practice_root()}
 
     def _on_news(self, name: str, body: Mapping[str, Any]) -> None:
         settings = self._parts.settings

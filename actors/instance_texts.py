@@ -60,6 +60,10 @@ THREADED_MODE_ON = "{bot} has Threaded Mode on again."
 TREES_FAILED = (
     "What talks to Telegram failed again and again. This process waits half a minute. See {log}"
 )
+TREES_FAILED_BECAUSE = (
+    "What talks to Telegram cannot start. {reason} This process tries again every half a minute."
+)
+PRACTICE_AGAIN = "The practice chat had ended. It runs again: {url}"
 CONSOLE_BEGINS = (
     "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."
 )

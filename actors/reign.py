@@ -39,6 +39,7 @@ class ReignEnd(enum.Enum):
     FOREIGN_POLLER = "foreign-poller"
     YIELDED = "yielded"  # an operator wants another process to lead
     PAIRED = "paired"
+    MOVED = "moved"  # the Bot API answers elsewhere
 
 
 def new_secret() -> str:
@@ -78,6 +79,10 @@ class _LeaseLost:
     """Put among the events: the row names somebody else."""
 
 
+class _Moved:
+    """Put among the events: the Bot API answers elsewhere."""
+
+
 class Reign:
     """Leads until it cannot."""
 
@@ -95,6 +100,9 @@ class Reign:
         self.refusal = ""
         """Telegram's words about the token, once it refused it."""
 
+        self.failure = ""
+        """Why the last tree did not start."""
+
     async def run(self, gives_up_without_token: Callable[[], bool]) -> ReignEnd:
         """Start the tree and keep it; `gives_up_without_token` tells whether a 401 ends it."""
         while not self._court.events.empty():
@@ -110,6 +118,10 @@ class Reign:
         finally:
             lost.cancel()
             await self._end_own()
+
+    def move(self) -> None:
+        """End in order: the tree speaks to an address where nobody is any more."""
+        self._court.events.put_nowait(_Moved())
 
     async def stop(self, within_ms: int) -> None:
         """End the tree in order; what is not ended in time is killed by the launcher."""
@@ -144,6 +156,8 @@ class Reign:
         match event:
             case _LeaseLost():
                 return await self._ended(ReignEnd.DEPOSED)
+            case _Moved():
+                return await self._ended(ReignEnd.MOVED)
             case TreeEnded(reason=reason) if reason == STOPPED and not self._stop_asked:
                 # The end of an earlier tree, told late.
                 return None
@@ -172,7 +186,8 @@ class Reign:
                     return await self._ended(ReignEnd.TOKEN_REFUSED)
                 self._court.on_news("token-refused", body)
             case TreeEvent(name="start-failed", body=body):
-                log_event("reign.start_failed", "ERROR", text=str(body.get("text", "")))
+                self.failure = str(body.get("text", ""))
+                log_event("reign.start_failed", "ERROR", text=self.failure)
                 self._stop_asked = True
                 await self._court.launcher.send(StopTree(within_ms=DEPOSED_STOP_MS))
             case TreeEvent(name=name, body=body):

@@ -1,8 +1,10 @@
 """Bad input and unhappy ends of real processes: a sentence, the right status, and no traceback."""
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -153,3 +155,24 @@ def _named(cluster, name):
         if process.info["name"] == name and process.info["cwd"] == str(cluster.work):
             found.append(process)
     return found
+
+
+def test_a_practice_chat_that_is_killed_runs_again_and_nothing_is_missed(cluster):
+    """It is no part of an instance; whoever leads starts it again, at whatever port is free."""
+    cluster.start(name="api")
+    cluster.start(name="web")
+    threads = {name: cluster.thread_of(name)["thread_id"] for name in ("api", "web")}
+    port, pid = cluster.practice.port, cluster.practice.pid
+    os.kill(pid, signal.SIGKILL)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            # Its port is somebody else's by now.
+            other.bind(("127.0.0.1", port))
+        other.listen()
+        eventually(lambda: cluster.practice.pid != pid, 10)
+        for name, thread_id in threads.items():
+            cluster.practice.write(f"hello {name}", thread_id)
+        for name, thread_id in threads.items():
+            cluster.wait_answer(thread_id, f"hello {name}", within=20)
+    assert len(cluster.practice.state()["threads"]) == 2

@@ -121,6 +121,7 @@ async def test_a_start_that_failed_is_ended_and_tried_again(rig):
     await eventually_async(lambda: rig.launcher.epochs == [1])
     rig.launcher.tell("start-failed", text="no socket")
     await eventually_async(lambda: rig.launcher.epochs == [1, 2])
+    assert rig.reign.failure == "no socket"
 
 
 @reigning
@@ -162,6 +163,16 @@ async def test_a_foreign_poller_makes_it_yield(rig):
     task = rig.run()
     rig.launcher.on_lead = lambda command: rig.launcher.tell("foreign-poller")
     assert await task is ReignEnd.FOREIGN_POLLER
+    assert rig.lease.read().owner is None
+
+
+@reigning
+async def test_a_bot_api_that_answers_elsewhere_ends_it_in_order(rig):
+    task = rig.run()
+    await eventually_async(lambda: rig.launcher.epochs == [1])
+    rig.reign.move()
+    assert await task is ReignEnd.MOVED
+    assert isinstance(rig.launcher.commands[-1], StopTree)
     assert rig.lease.read().owner is None
 
 
