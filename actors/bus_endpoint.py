@@ -25,7 +25,9 @@ from actors.orphans import close_in_children, forget
 from actors.plans.relays import TransportFailed
 from messages.bus import Ack, Envelope, InvalidEnvelope, OtherEnvelope, parse_line
 
-MAX_CONNECTIONS = 256
+MAX_CONNECTIONS = 512
+MOST_OF_ONE_PROCESS = 64
+"""One process that opens more keeps nobody else out."""
 BATCH = 64
 """Requests handed to the mailbox at once."""
 RELAY_CONNECT_S = 2.0
@@ -62,6 +64,7 @@ class BusEndpoint:
         self._is_with_mailbox = False
         self._is_due = False
         self._numbers = 0
+        self._is_crowded = False
 
     async def open(self) -> None:
         """Nothing is bound until the Leader says so."""
@@ -89,7 +92,10 @@ class BusEndpoint:
         listener.setblocking(False)
         close_in_children(listener.fileno())
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(self._connection, sock=listener)
+        # Room for a crowd: whoever finds none is turned away by the system, without a word of ours.
+        self._server = await loop.create_unix_server(
+            self._connection, sock=listener, backlog=2 * MAX_CONNECTIONS
+        )
         return path
 
     async def perform_close_endpoint(self) -> None:
@@ -116,9 +122,15 @@ class BusEndpoint:
         if uid is not None and uid != os.geteuid():
             log_event("bus.foreign_user", "WARNING", uid=uid)
             return False
-        if len(self._connections) >= MAX_CONNECTIONS:
-            log_event("bus.crowded", "WARNING", connections=len(self._connections))
+        pid = connection.peer_pid
+        share = sum(pid is not None and one.peer_pid == pid for one in self._connections.values())
+        if share >= MOST_OF_ONE_PROCESS or len(self._connections) >= MAX_CONNECTIONS:
+            if not self._is_crowded:
+                # Once, and not for each of those who are turned away.
+                log_event("bus.crowded", "WARNING", connections=len(self._connections), pid=pid)
+            self._is_crowded = True
             return False
+        self._is_crowded = False
         self._connections[connection.number] = connection
         return True
 
