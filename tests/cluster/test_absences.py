@@ -71,19 +71,3 @@ def test_one_that_is_killed_is_lost_whether_or_not_it_led(cluster: Cluster) -> N
     assert [losses(cluster, threads[name]) for name in ("api", "web", "ml")] == [1, 0, 0]
     assert not [text for text in cluster.texts(threads["api"]) if text.startswith("Stopped.")]
     assert "Back. 1 message was waiting." in cluster.texts(threads["api"])
-
-
-def test_one_that_is_suspended_is_neither_lost_nor_stopped(cluster: Cluster) -> None:
-    """What is written to it waits, which its thread is told once; then it answers."""
-    cluster.start(name="api")
-    web = cluster.start(name="web")
-    thread = cluster.thread_of("web")["thread_id"]
-    web.signal(signal.SIGSTOP)
-    eventually(lambda: len(cluster.status()["followers"]) == 1, 25)
-    cluster.practice.write("are you there", thread)
-    silent = "The process does not answer at present. What you write here waits."
-    cluster.wait_answer(thread, silent, within=12)
-    web.signal(signal.SIGCONT)
-    cluster.wait_answer(thread, "are you there")
-    texts = cluster.texts(thread)
-    assert not [text for text in texts if text.startswith(("Lost", "Stopped", "Back"))]

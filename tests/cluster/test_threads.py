@@ -64,7 +64,11 @@ def test_silence_is_not_death(cluster: Cluster) -> None:
     eventually(lambda: len(cluster.status()["followers"]) == 1, 25)
     cluster.practice.write("are you there", thread)
     assert shown(cluster, "web")["thread_id"] == thread
+    silent = "The process does not answer at present. What you write here waits."
+    cluster.wait_answer(thread, silent, within=12)
     web.signal(signal.SIGCONT)
     cluster.wait_answer(thread, "are you there", within=10)
+    ends = ("Lost", "Stopped", "Back")
+    assert not [text for text in cluster.texts(thread) if text.startswith(ends)]
     assert len(cluster.practice.calls("createForumTopic")) == made
     assert cluster.practice.calls("deleteForumTopic") == []
