@@ -78,8 +78,8 @@ class BusConnection(asyncio.Protocol):
         return self.unanswered > 0 or bool(self.lines)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """What it said before is still heard: receipts above all."""
         forget(self._descriptor)
-        self.lines.clear()
         self._end()
         self._owner.is_gone(self)
 

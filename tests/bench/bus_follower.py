@@ -81,6 +81,14 @@ class BenchFollower:
         }
         return self.line("follower.register", registration=registration)
 
+    def say(self, lines: bytes) -> None:
+        """Send lines; raises BlockingIOError or TimeoutError when nobody takes them."""
+        self._socket.sendall(lines)
+
+    def patience(self, seconds: float) -> None:
+        """From now on wait no longer than this for the socket."""
+        self._socket.settimeout(seconds)
+
     def answers(self) -> list[bytes]:
         """At least one answer; forwards that come meanwhile are taken."""
         while True:
