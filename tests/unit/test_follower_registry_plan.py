@@ -150,6 +150,17 @@ def test_an_idle_mutation_actor_ends_and_comes_back_on_demand() -> None:
     assert [e.incarnation for e in effects if isinstance(e, StartChild)] == [2]
 
 
+@pytest.mark.case("L110")
+def test_profiles_do_not_wait_for_each_other() -> None:
+    """Each has a mutation of its own: the second is registered while the first is under way."""
+    plan, _ = asks(opened(), register())
+    plan, effects = asks(plan, register(instance="12:1"), connection=2)
+    (command,) = sends(effects, "MutateFollower")
+    assert command.to == "follower_mutation:manual:12:1"
+    plan, effects = plan.on_mutation_finished(said(target(6, "B"), command.message_id), NOW)
+    assert acks(effects)[0].ok and set(plan.roster.followers) == {"12:1"}
+
+
 # -- what needs a live entry --------------------------------------------------------------------------
 
 

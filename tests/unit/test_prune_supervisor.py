@@ -123,7 +123,7 @@ def what(sends):
 # -- silence and proof --------------------------------------------------------------------------
 
 
-@pytest.mark.case("L85")
+@pytest.mark.case("L8", "L85")
 @pytest.mark.parametrize("silent, retired", [(STALE_AFTER_MS, []), (STALE_AFTER_MS + 1, ["1:0"])])
 def test_the_threshold_is_strict(silent, retired):
     watch = Watch()
@@ -213,7 +213,7 @@ def test_with_cleanup_on_a_silent_one_is_never_deleted_later():
     assert watch.retiring() == []
 
 
-@pytest.mark.case("L96")
+@pytest.mark.case("L9", "L10", "L96")
 @pytest.mark.parametrize(
     "successor",
     [

@@ -39,6 +39,7 @@ def test_a_thread_is_wanted_made_and_announced(bindings):
     assert bindings.all() == (active,)
 
 
+@pytest.mark.case("L14", "L15")
 def test_a_write_without_the_reigning_epoch_changes_nothing(bindings):
     activate(bindings)
     before = bindings.all()
