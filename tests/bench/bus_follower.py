@@ -85,6 +85,10 @@ class BenchFollower:
         """Send lines; raises BlockingIOError or TimeoutError when nobody takes them."""
         self._socket.sendall(lines)
 
+    def close(self) -> None:
+        """Leave without a word."""
+        self._socket.close()
+
     def patience(self, seconds: float) -> None:
         """From now on wait no longer than this for the socket."""
         self._socket.settimeout(seconds)
