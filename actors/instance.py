@@ -41,7 +41,7 @@ from actors.session import Session
 from actors.terminal import Terminal, place_line
 from actors.thread import CommitUnknown, Thread, ThreadError
 from messages.launcher import LauncherReady, Prepare, TreeStarted
-from stores.errors import StoreError
+from stores.errors import StoreBusy, StoreError, StoreUnavailable
 from stores.identities import Identities
 from stores.lease import Lease, LeaseRecord, Owner
 from stores.pairing import PairingRecord
@@ -58,6 +58,7 @@ LAUNCHER_ENDS_WITHIN_S = 0.4
 
 LOST_PAUSE_S = 0.05
 UNREACHABLE_PAUSE_S = 0.25
+STORE_PAUSE_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -268,29 +269,46 @@ class Instance:
     async def _life(self) -> int:
         """Follow, or lead; returns the exit status when there is a reason to end."""
         while True:
-            seen = self._watch.look()
-            was_waiting = self._election.waiting_since
-            self._election, verdict = self._election.on_look(seen, boot_ms())
-            if was_waiting is None and self._election.waiting_since is not None:
-                log_event("follower-promotion-slot-priority", slot=self._election.slot)
-            match verdict:
-                case Verdict.REFUSE:
-                    self._parts.terminal.tell(self._already_leads())
-                    return REFUSED
-                case Verdict.RELEASE:
-                    self._parts.lease.release(self._parts.owner, self._watch.record.epoch)
-                case Verdict.CAMPAIGN:
-                    status = await self._campaign(seen)
-                    if status is not None:
-                        return status
-                case Verdict.FOLLOW if self._watch.record.endpoint:
-                    await self._follow()
-                case _:
-                    if self._parts.role is Role.FOLLOWER and seen.leaderless:
-                        self._parts.terminal.tell_once(texts.WAITS_FOR_LEADER)
-                    elif seen is Standing.FRESH and not self._parts.settings.owner_and_chat()[0]:
-                        self._parts.terminal.tell_once(self._waits_for_pairing())
-                    await self._watch.rest()
+            try:
+                status = await self._turn()
+            except (StoreBusy, StoreUnavailable) as failure:
+                await self._store_refused(failure)
+            else:
+                if status is not None:
+                    return status
+
+    async def _store_refused(self, failure: StoreError) -> None:
+        """A full disk, say: whoever ended for that would not be there when it has room again."""
+        log_event("instance.store_refused", "ERROR", text=str(failure))
+        self._reign = None
+        self._parts.session.pause()
+        self._parts.terminal.tell_once(texts.STORE_REFUSES.format(text=failure))
+        await asyncio.sleep(STORE_PAUSE_S)
+
+    async def _turn(self) -> int | None:
+        """Look, and do what there is to do; an exit status when that is to end."""
+        seen = self._watch.look()
+        was_waiting = self._election.waiting_since
+        self._election, verdict = self._election.on_look(seen, boot_ms())
+        if was_waiting is None and self._election.waiting_since is not None:
+            log_event("follower-promotion-slot-priority", slot=self._election.slot)
+        match verdict:
+            case Verdict.REFUSE:
+                self._parts.terminal.tell(self._already_leads())
+                return REFUSED
+            case Verdict.RELEASE:
+                self._parts.lease.release(self._parts.owner, self._watch.record.epoch)
+            case Verdict.CAMPAIGN:
+                return await self._campaign(seen)
+            case Verdict.FOLLOW if self._watch.record.endpoint:
+                await self._follow()
+            case _:
+                if self._parts.role is Role.FOLLOWER and seen.leaderless:
+                    self._parts.terminal.tell_once(texts.WAITS_FOR_LEADER)
+                elif seen is Standing.FRESH and not self._parts.settings.owner_and_chat()[0]:
+                    self._parts.terminal.tell_once(self._waits_for_pairing())
+                await self._watch.rest()
+        return None
 
     async def _follow(self) -> None:
         """Be registered with the present leader until it, or the lease, is another."""

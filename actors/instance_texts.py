@@ -63,6 +63,7 @@ TREES_FAILED = (
 TREES_FAILED_BECAUSE = (
     "What talks to Telegram cannot start. {reason} This process tries again every half a minute."
 )
+STORE_REFUSES = "{text} This process waits and tries again by itself."
 PRACTICE_AGAIN = "The practice chat had ended. It runs again: {url}"
 CONSOLE_BEGINS = (
     "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."

@@ -16,6 +16,7 @@ from actors.sandbox.chat import PracticeChat
 from actors.sandbox.chat_state import chat_state
 from actors.sandbox.faults import EVERY_METHOD, Fault, Faults
 from actors.sandbox.person_side import Impossible, PersonSide
+from stores.errors import StoreError
 
 Handler = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -60,6 +61,8 @@ class Control:
                 return refused(413, "The body has more than 1 MiB.")
             except (requests.BadRequest, Impossible) as problem:
                 return refused(400, str(problem))
+            except StoreError as problem:
+                return refused(503, str(problem))
             return web.json_response({"ok": True, **done})
 
         return web.post(path, serve)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -135,3 +136,22 @@ def settled(cluster: Cluster, thread_id: int, text: str) -> bool:
     texts = cluster.texts(thread_id)
     assert texts.count(text) <= 1, f"{text} answered {texts.count(text)} times"
     return text in texts or any("An answer may be missing here" in said for said in texts)
+
+
+def test_a_store_that_refuses_for_a_while_ends_nobody(cluster: Cluster) -> None:
+    """Nobody can write who leads: whoever may, waits, and leads when it can."""
+    first = cluster.start(name="api")
+    second = cluster.start(name="web")
+    thread_id = cluster.thread_of("web")["thread_id"]
+    (path,) = cluster.home.glob("bots/*/bus.db")
+    holder = sqlite3.connect(path, isolation_level=None)
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        first.process.kill()
+        eventually(lambda: "waits and tries again" in second.stderr, 20)
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    second.wait_role("leader", 15)
+    cluster.practice.write("hello", thread_id)
+    cluster.wait_answer(thread_id, "hello")
