@@ -114,6 +114,8 @@ def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
             return show_status(options)
         case "practice":
             return serve_practice(options)
+        case "shell" | "doctor" | "events" | "logs" | "service":
+            return look_after(options)
         case "version":
             from messages.bus_protocol import VERSION
 
@@ -497,6 +499,26 @@ def show_status(options: argparse.Namespace) -> int:
     from actors.status import print_status
 
     return print_status(options)
+
+
+def look_after(options: argparse.Namespace) -> int:
+    """The commands of operators, each with what it alone needs."""
+    match options.command:
+        case "shell":
+            from actors.shell import run_shell
+
+            return run_shell(options)
+        case "doctor":
+            from actors.doctor import run_doctor
+
+            return run_doctor(options)
+        case "service":
+            from actors.service import run_service
+
+            return run_service(options, Path(__file__).resolve())
+    from actors.events import print_events
+
+    return print_events(options)
 
 
 def serve_practice(options: argparse.Namespace) -> int:
