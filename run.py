@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import dataclasses
 import os
-import platform
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -116,6 +115,8 @@ def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
             return serve_practice(options)
         case "shell" | "doctor" | "events" | "logs" | "service":
             return look_after(options)
+        case "setup":
+            return set_up(options)
         case "version":
             from messages.bus_protocol import VERSION
 
@@ -128,10 +129,11 @@ def _explain(failure: Exception) -> int:
     """One sentence for the terminal; what nobody foresaw goes to the log with its trace."""
     from actors.bot_choice import ChoiceRefused
     from actors.event_log import log_event, log_path, redacted
+    from actors.pairing_failure import PairingFailed
     from actors.sandbox.failure import PracticeChatFailed
     from stores.errors import StoreError
 
-    if isinstance(failure, ChoiceRefused):
+    if isinstance(failure, (ChoiceRefused, PairingFailed)):
         sentence, status = str(failure), failure.status
     elif type(failure).__name__ == "FaultUnknown":
         # By its name: what raises it is the import of its module.
@@ -343,7 +345,7 @@ def _compose(
     terminal: Any,
 ) -> tuple[Parts, Callable[[], None]]:
     from actors import instance_texts as texts
-    from actors.bot_settings import BotSettings
+    from actors.bot_settings import BotSettings, lasting
     from actors.bus_thread import BusThread
     from actors.clock import wall_ms
     from actors.event_log import bind
@@ -363,7 +365,6 @@ def _compose(
     from stores.lease import Lease, Owner
     from stores.pairing import Pairing
     from stores.process_birth import ProcessBirth, liveness
-    from stores.updates import token_fingerprint
 
     options, home, bot = chosen.options, chosen.home, chosen.bot
     birth = ProcessBirth.current()
@@ -425,17 +426,8 @@ def _compose(
         return binding.thread_name if binding is not None else None
 
     pairing = Pairing(database)
-    fixed = {
-        "home": str(home.path),
-        "bot_directory": str(home.bot_directory(bot.bot_id)),
-        "token_fingerprint": token_fingerprint(bot.token),
-        "api_root": bot.api_root,
-        "cleanup": bool(options.cleanup),
-        "user_home": user_home,
-        "host": platform.node(),
-    }
     settings = BotSettings(
-        fixed,
+        lasting(home, bot, bool(options.cleanup)),
         bot,
         Config(home.config),
         pairing,
@@ -499,6 +491,95 @@ def show_status(options: argparse.Namespace) -> int:
     from actors.status import print_status
 
     return print_status(options)
+
+
+def set_up(options: argparse.Namespace) -> int:
+    """Connect a bot of one's own with its owner."""
+    from actors import event_log
+    from actors.launcher import Launcher
+    from stores.home import Home
+
+    home = Home(options.home).ensure()
+    event_log.open_log(home.logs)
+    event_log.route_standard_logging()
+    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", False)
+    try:
+        return _set_up(options, home, launcher)
+    finally:
+        launcher.close()
+        if not launcher.reap():
+            launcher.kill()
+
+
+def _set_up(options: argparse.Namespace, home: Home, launcher: LauncherHandle) -> int:
+    from actors import setup_texts as texts
+    from actors.bot_choice import Wanted
+    from actors.pairing_texts import PAIRED, owner_shown
+    from actors.setup import Counter, Setup
+    from stores.config import Config
+    from stores.token_variables import GIVEN, take, variables
+
+    config, counter = Config(home.config), Counter()
+    take(os.environ, (GIVEN, *config.token_variables()))
+    wanted = Wanted(options.bot, options.token_file, options.api_root, None, options.chat)
+    setup = Setup(home, wanted, options.new_owner, counter, variables())
+    bot, needs_owner = setup.run()
+    default = config.bot()
+    is_default = default is not None and default.name == bot.name
+    command = "switchboard" if is_default else f"switchboard --bot {bot.name}"
+    if not needs_owner:
+        owner = setup.owner_of(bot.known)
+        counter.tell(texts.READY.format(bot=bot.identity.shown, owner=owner, command=command))
+        return OK
+    record = _pair(bot, home, launcher)
+    owner = owner_shown(record.owner_id, record.owner_name)
+    counter.tell(PAIRED.format(owner=owner, bot=bot.identity.shown))
+    counter.tell(texts.DONE.format(command=command))
+    return OK
+
+
+def _pair(bot: Any, home: Home, launcher: LauncherHandle) -> Any:
+    """Find the owner of the bot, and write it down."""
+    import asyncio
+
+    from actors.bot_choice import ChosenBot
+    from actors.bot_settings import BotSettings, lasting
+    from actors.bulletins import Bulletins
+    from actors.clock import wall_ms
+    from actors.pairing_desk import Counter, PairingDesk
+    from actors.pairing_host import PairingHost
+    from actors.terminal import Terminal
+    from stores.bus_schema import METADATA
+    from stores.config import Config
+    from stores.database import Database
+    from stores.lease import Lease, Owner
+    from stores.pairing import Pairing
+    from stores.process_birth import ProcessBirth
+
+    home.ensure(bot.bot_id)
+    birth = ProcessBirth.current()
+    with contextlib.closing(Database(home.bus_database(bot.bot_id), METADATA, "bus")) as database:
+        pairing, config = Pairing(database), Config(home.config)
+        known = config.bots()[bot.name]
+        chosen = ChosenBot(
+            bot.name, bot.token, bot.api_root, known.owner_id or 0, known.chat_id or 0, False
+        )
+        settings = BotSettings(lasting(home, chosen, False), chosen, config, pairing)
+        bulletins = Bulletins(Terminal(), lambda: bot.identity.shown)
+        counter = Counter(print, lambda: bot.identity.username, sys.stdout.isatty())
+        host = PairingHost(
+            owner=Owner(birth.pid, birth.boot_id, birth.wire, f"{birth.pid}:{wall_ms()}"),
+            lease=Lease(database),
+            launcher=launcher,
+            desk=PairingDesk(pairing, counter, known.chat_id),
+            settings=settings.tree,
+            tree_log=str(home.logs / "thespian.log"),
+            bot_shown=bot.identity.shown,
+            on_news=bulletins.hear,
+        )
+        record = asyncio.run(host.run())
+        settings.adopt(record.owner_id or 0, record.chat_id or 0)
+        return record
 
 
 def look_after(options: argparse.Namespace) -> int:

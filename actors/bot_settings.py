@@ -5,14 +5,17 @@ The configuration is the law; what was given with `--no-save` lives in this proc
 
 import dataclasses
 import os
+import platform
 from collections.abc import Mapping
 from typing import Any
 
 from actors.bot_choice import ChosenBot
 from actors.plans.poll_proof import PROOF_MS
 from stores.config import BotConfig, Config
+from stores.home import Home
 from stores.pairing import Pairing
 from stores.token_variables import GIVEN
+from stores.updates import token_fingerprint
 
 PROOF_VARIABLE = "SWITCHBOARD_PROOF_S"
 
@@ -85,6 +88,19 @@ class BotSettings:
         # Under this name there may be another bot by now, with another owner.
         same = token is None or token.partition(":")[0] == str(self._bot.bot_id)
         return known if same else None
+
+
+def lasting(home: Home, bot: ChosenBot, cleanup: bool) -> dict[str, Any]:
+    """What a tree is told that never changes while its instance lives."""
+    return {
+        "home": str(home.path),
+        "bot_directory": str(home.bot_directory(bot.bot_id)),
+        "token_fingerprint": token_fingerprint(bot.token),
+        "api_root": bot.api_root,
+        "cleanup": cleanup,
+        "user_home": os.path.realpath(os.path.expanduser("~")),
+        "host": platform.node(),
+    }
 
 
 def save_owner(config: Config, known: BotConfig, owner_id: int, chat_id: int) -> None:

@@ -73,6 +73,7 @@ TYPED_UNCLEAR = 'The connection broke, so this may not have arrived: "{excerpt}"
 TYPED_REFUSED = "Not sent: {reason}"
 NOT_SENT = 'Not sent before the end: "{excerpt}"'
 
+TREES_FAILED_HERE = "What talks to Telegram failed again and again. See {log}"
 LAUNCHER_ENDED = "A part of this process ended unexpectedly, and so does the rest. See {log}"
 FAILED_INSIDE = "Something failed inside. What was said is kept. See {log}"
 
