@@ -299,9 +299,9 @@ class PruneSupervisorPlan:
     def _failed(self, command_id: str | None, text: str) -> tuple["PruneSupervisorPlan", Effects]:
         if self.origin is not None and command_id == self.asked:
             plan = dataclasses.replace(self, asked=None, operators=())
-            failed = CommandFailed(reason="unanswered", text="the registry did not answer")
-            told = tuple(Reply(command_id, failed) for command_id in self.operators)
-            return plan, (*told, Notify("bus.follower-prune-owner", {"text": text}, "WARNING"),)
+            silent = CommandFailed(reason="unanswered", text="the registry did not answer")
+            told = tuple(Reply(operator, silent) for operator in self.operators)
+            return plan, (*told, Notify("bus.follower-prune-owner", {"text": text}, "WARNING"))
         retirement, plan = self._settled(command_id)
         if retirement is None:
             return plan, ()

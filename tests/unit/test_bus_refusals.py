@@ -263,7 +263,9 @@ def test_what_only_a_follower_may_hear_is_not_handled_by_a_leader() -> None:
 def test_ten_thousand_random_lines_are_each_read_or_refused() -> None:
     """Noise and broken samples: no line raises, none changes who is registered."""
     chance = random.Random(4)
-    lines = [json.dumps(sample(kind)).encode() for kind in KINDS]
+    # What an operator says with the secret changes who is registered, and rightly so.
+    kinds = [kind for kind in KINDS if not kind.startswith("operator.")]
+    lines = [json.dumps(sample(kind)).encode() for kind in kinds]
     for _ in range(10_000):
         line = bytearray(chance.choice(lines) if chance.random() < 0.7 else chance.randbytes(60))
         for _ in range(chance.randrange(1, 6)):

@@ -23,6 +23,8 @@ ARGUMENTS = {
     "disconnect": {**WHO, "generation": "g"},
     "cleanup": {**WHO, "generation": "g"},
     "preserve": WHO,
+    "close": {"binding_key": WHO["binding_key"]},
+    "rename": {"binding_key": WHO["binding_key"], "thread_name": "web"},
 }
 TARGET = TargetProvisioned(
     chat_id=1, thread_id=10, slot="A", thread_name="api", reused=False

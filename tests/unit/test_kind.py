@@ -37,7 +37,8 @@ def plain_strategy(field):
     if isinstance(field, fields.Boolean):
         return st.booleans()
     if isinstance(field, fields.Integer):
-        return st.integers(-(2**53), 2**53)
+        least = [rule.min for rule in field.validators if isinstance(rule, validate.Range)]
+        return st.integers(max([-(2**53), *(least or [])]), 2**53)
     if isinstance(field, fields.Float):
         return st.floats(allow_nan=False, allow_infinity=False)
     if isinstance(field, fields.String):
