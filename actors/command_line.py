@@ -9,24 +9,13 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from actors import command_examples as examples
 from actors.plans.shown_text import is_shown, one_line
 
-COMMANDS = ("run", "status", "practice", "version")
+COMMANDS = (
+    "run", "setup", "status", "shell", "doctor", "events", "logs", "service", "practice", "version",
+)
 LONGEST_NAME = 128
-
-EXAMPLES = """\
-examples:
-  python run.py                           try it: a practice chat on this machine, nothing to set up
-  python run.py -- wc -w                  each message in the thread is given to `wc -w`
-  python run.py --name "api · tests" -- make test
-  python run.py --token-file ~/bot.token --owner 12345     your own bot, remembered from then on
-  python run.py status                    who is there, and what waits
-
-Start it in as many terminals as you like: each process gets a thread of its own, and keeps it when
-it is started again. Ctrl-C ends a process; its thread stays.
-
-exit status: 0 ok, 2 usage, 3 refused, 4 bad token or configuration, 5 internal error
-"""
 
 
 def parse(
@@ -74,23 +63,59 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="switchboard",
         description="One Telegram bot, many live processes, a thread for each.",
-        epilog=EXAMPLES,
+        epilog=examples.RUN,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_const", const="version", dest="command")
-    commands = parser.add_subparsers(dest="command", metavar="{run,status,version}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
-    status = commands.add_parser(
-        "status", help="who is there, and what waits", allow_abbrev=False
-    )
+    _add_setup(commands)
+    status = _add(commands, "status", "who is there, and what waits", examples.STATUS)
     status.add_argument("--json", action="store_true", help="for programs")
+    status.add_argument("--watch", action="store_true", help="anew every second, until Ctrl-C")
     _add_bot(status)
-    practice = commands.add_parser("practice", allow_abbrev=False)
+    _add_bot(_add(commands, "shell", "look after threads and processes", examples.SHELL))
+    doctor = _add(commands, "doctor", "what is wrong, and what to do about it", examples.DOCTOR)
+    doctor.add_argument("--fix", action="store_true", help="put right what can safely be put right")
+    _add_bot(doctor)
+    events = _add(commands, "events", "what happened", examples.EVENTS)
+    events.add_argument(
+        "--level", choices=("debug", "info", "warning", "error"), default="debug",
+        help="this one and what is worse",
+    )
+    logs = _add(commands, "logs", "the same, as it is stored", examples.LOGS)
+    logs.add_argument("--path", action="store_true", help="tell where the file is")
+    for reader in (events, logs):
+        reader.add_argument("-f", "--follow", action="store_true", help="and go on, until Ctrl-C")
+        reader.add_argument("-n", type=_count, default=50, metavar="N", help="how many (50)")
+        reader.add_argument("--home", metavar="DIR", help="where everything is kept")
+    _add_service(commands)
+    practice = _add(commands, "practice", "be the practice chat", examples.PRACTICE)
     practice.add_argument("--home", required=True)
     practice.add_argument("--sandbox-port", type=_port)
-    commands.add_parser("version", help="print the version", allow_abbrev=False)
+    _add(commands, "version", "print the version", examples.VERSION)
     return parser
+
+
+def _add(commands: Any, name: str, what: str, taught: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        epilog=taught,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _add_service(commands: Any) -> None:
+    service = _add(
+        commands, "service", "one process that is always there", examples.SERVICE
+    )
+    service.add_argument("action", choices=("install", "status", "uninstall"))
+    service.add_argument("--dry-run", action="store_true", help="print what would be written")
+    _add_bot(service)
 
 
 def _add_run(commands: Any) -> None:
@@ -98,7 +123,7 @@ def _add_run(commands: Any) -> None:
         "run",
         help="join the bot with this process (the default)",
         usage="switchboard [run] [options] [-- CMD ARG…]",
-        epilog=EXAMPLES,
+        epilog=examples.RUN,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -129,7 +154,28 @@ def _add_run(commands: Any) -> None:
         "--sandbox-port", type=_port, metavar="N", help="port of the practice chat"
     )
     run_parser.add_argument(
+        "--verbose", action="store_true", help="show on standard error what is logged"
+    )
+    run_parser.add_argument(
         "--cleanup", action="store_true", help="delete the threads of processes that died"
+    )
+
+
+def _add_setup(commands: Any) -> None:
+    setup = commands.add_parser(
+        "setup",
+        help="connect a bot of your own",
+        epilog=examples.SETUP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_bot(setup)
+    setup.add_argument("--api-root", metavar="URL", help="another Bot API server")
+    setup.add_argument(
+        "--chat", type=_chat, metavar="CHAT_ID", help="a forum; default: the owner's private chat"
+    )
+    setup.add_argument(
+        "--new-owner", action="store_true", help="find a new owner for a bot that has one"
     )
 
 
@@ -148,6 +194,10 @@ def _chat(text: str) -> int:
     if number == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a chat id")
     return number
+
+
+def _count(text: str) -> int:
+    return _number(text, 0, 1_000_000, "a number of events")
 
 
 def _port(text: str) -> int:

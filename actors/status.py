@@ -1,182 +1,105 @@
-"""`status`: reads the stores, asks the leader if one lives, and prints; it changes nothing.
+"""`status`: reads the stores, asks the leader if one lives, and shows it; it changes nothing.
 
 What rows say is there whether anybody leads or not; live parts come over the bus from the leader
 within a second and a half, or stay empty.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
-import os
-import socket
 import sys
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from actors.bot_choice import PRACTICE, ChosenBot, Wanted, choose_bot
+from actors.bot_choice import PRACTICE
 from actors.clock import boot_ms, wall_ms
-from actors.event_log import redact
-from actors.plans.status import StatusFacts, ThreadFacts, described, instants, shown
-from messages.bus import MAX_LINE, Ack, Describe, dump, parse_line
-from stores.bindings import Bindings
-from stores.bus_schema import METADATA as BUS
-from stores.bus_settings import BusSettings
-from stores.config import Config
-from stores.database import Database
-from stores.errors import HomeUnusable
-from stores.home import Home
-from stores.identities import Identities
+from actors.house import House
+from actors.operator_line import LeaderSilent, ask
+from actors.plans.screen import Screen
+from actors.plans.status import StatusFacts, described, instants, screen
+from messages.bus import Describe
 from stores.ingress import Ingress
-from stores.ingress_schema import METADATA as INGRESS
-from stores.lease import Lease, LeaseRecord
-from stores.process_birth import Liveness, liveness
+from stores.lease import LeaseRecord
+from stores.token_variables import variables
 
 ASK_WITHIN_S = 1.5
-_CHUNK = 64 * 1024
+WATCH_S = 1.0
 
 
 def print_status(options: argparse.Namespace) -> int:
     """Print it as asked; returns the exit status."""
-    facts = collect(options, os.environ)
-    if options.json:
-        text = json.dumps(described(facts), ensure_ascii=False)
-    else:
-        text = shown(facts, {instant: _local(instant) for instant in instants(facts)})
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "replace").decode(encoding))
+    if not options.json:
+        from actors.screen import show, watch
+
+        if options.watch:
+            watch(lambda: status_screen(options))
+        else:
+            show(status_screen(options))
+        return 0
+    _print_json(options)
+    while options.watch:
+        time.sleep(WATCH_S)
+        _print_json(options)
     return 0
+
+
+def _print_json(options: argparse.Namespace) -> None:
+    text = json.dumps(described(collect(options, variables())), ensure_ascii=False)
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+def status_screen(options: argparse.Namespace) -> Screen:
+    """The screen of this moment."""
+    facts = collect(options, variables())
+    return screen(facts, {instant: local_time(instant) for instant in instants(facts)})
 
 
 def collect(options: argparse.Namespace, environment: Mapping[str, str]) -> StatusFacts:
     """Read and ask everything."""
-    home = Home(options.home)
-    if home.path.exists() and not os.access(home.path, os.R_OK | os.X_OK):
-        raise HomeUnusable(f"{home.path} cannot be read.")
-    bot = choose_bot(
-        Config(home.config),
-        Wanted(options.bot, options.token_file),
-        environment,
-    )
-    if bot is not None:
-        redact(bot.token)
-        return _collect_bot(home, bot, bot.bot_id, bot.api_root)
-    practice = _practice_bot(home)
-    if practice is None:
-        return _nothing(home)
-    return _collect_bot(home, practice, practice.bot_id, _practice_root(home))
+    with House.of(options, environment) as house:
+        return facts_of(house)
 
 
-def _practice_bot(home: Home) -> ChosenBot | None:
-    from actors.sandbox.chat import OWNER
-
-    try:
-        token = (home.practice / "token").read_text("ascii").strip()
-    except (OSError, ValueError):
-        return None
-    redact(token)
-    if not token.partition(":")[0].isdecimal():
-        return None
-    return ChosenBot(PRACTICE, token, None, OWNER.user_id, OWNER.user_id, is_new=False)
-
-
-def _practice_root(home: Home) -> str | None:
-    from actors.sandbox.port_file import PortFile
-
-    found = PortFile.read(home.practice / "port.json")
-    return f"http://127.0.0.1:{found.port}" if found is not None else None
-
-
-def _nothing(home: Home) -> StatusFacts:
-    return StatusFacts(
-        bot=PRACTICE,
-        bot_shown="No bot is set up, and no practice chat either",
-        home=str(home.path),
-        api_root=None,
-        owner_id=0,
-        lease=None,
-        leader_is_dead=False,
-        boot_ms=boot_ms(),
-        wall_ms=wall_ms(),
-    )
-
-
-def _collect_bot(
-    home: Home, bot: ChosenBot, bot_id: int, api_root: str | None
-) -> StatusFacts:
-    bus = _existing(home.bus_database(bot_id), BUS, "bus")
-    ingress = _existing(home.ingress_database(bot_id), INGRESS, "ingress")
-    lease, facts = None, None
-    threads: tuple[ThreadFacts, ...] = ()
+def facts_of(house: House) -> StatusFacts:
+    """What the stores and the leader say of this bot."""
+    lease = house.lease()
+    is_led = house.is_led(lease)
     live: Mapping[str, Any] = {}
-    is_dead = False
-    waiting = _waiting(ingress)
-    if bus is not None:
-        lease = Lease(bus).read()
-        facts = BusSettings(bus).bot()
-        is_dead = _is_dead(lease)
-        threads = _threads(bus, waiting)
-        if lease.owner is not None and lease.endpoint and not is_dead:
-            live = ask(lease)
-        bus.close()
+    if lease is not None and is_led and lease.endpoint:
+        live = _described(lease)
     counts = cursor = None
-    if ingress is not None:
-        counts, cursor = Ingress(ingress).counts(), Ingress(ingress).cursor()
-        ingress.close()
-    shown_name = bot.name
-    if bot.name == PRACTICE:
-        shown_name = "Practice chat"
-    elif facts is not None and facts.username:
-        shown_name = f"@{facts.username}"
+    if house.ingress is not None:
+        counts, cursor = Ingress(house.ingress).counts(), Ingress(house.ingress).cursor()
     return StatusFacts(
-        bot=bot.name,
-        bot_shown=shown_name,
-        home=str(home.path),
-        api_root=api_root,
-        owner_id=bot.owner_id,
+        bot=house.bot.name if house.bot is not None else PRACTICE,
+        bot_shown=house.bot_shown,
+        home=str(house.home.path),
+        api_root=house.api_root,
+        owner_id=house.bot.owner_id if house.bot is not None else 0,
+        owner_name=house.owner_name,
         lease=lease,
-        leader_is_dead=is_dead,
+        leader_is_dead=lease is not None and lease.owner is not None and not is_led,
         boot_ms=boot_ms(),
         wall_ms=wall_ms(),
-        threads=threads,
+        threads=house.threads(),
         cursor=cursor,
         counts=counts,
+        asked=len(house.asked()),
         live=live,
         rss=_resident(live),
     )
 
 
-def _existing(path: Path, metadata: Any, migrations: str) -> Database | None:
-    """The database, unless nobody made it yet: looking creates nothing."""
-    return Database(path, metadata, migrations) if path.exists() else None
-
-
-def _is_dead(lease: LeaseRecord) -> bool:
-    owner = lease.owner
-    return owner is not None and (
-        liveness(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
-    )
-
-
-def _waiting(ingress: Database | None) -> Mapping[str, int]:
-    if ingress is None:
-        return {}
-    return {one.binding_key: one.count for one in Ingress(ingress).waiting()}
-
-
-def _threads(bus: Database, waiting: Mapping[str, int]) -> tuple[ThreadFacts, ...]:
-    identities = {one.binding_key: one for one in Identities(bus).all()}
-    threads = []
-    for binding in Bindings(bus).all():
-        identity = identities.get(binding.binding_key)
-        owner = identity.owner if identity is not None else None
-        alive = owner is not None and (
-            liveness(owner.pid, owner.boot_id, owner.birth) is not Liveness.DEAD
-        )
-        count = waiting.get(binding.binding_key, 0)
-        threads.append(ThreadFacts(binding, identity, alive, count))
-    return tuple(sorted(threads, key=lambda one: one.binding.slot or "~"))
+def _described(lease: LeaseRecord) -> Mapping[str, Any]:
+    """The leader's description of its tree; empty when it gives none in time."""
+    with contextlib.suppress(LeaderSilent):
+        answer = ask(lease, Describe, ASK_WITHIN_S)
+        if answer.ok and isinstance(answer.result, dict):
+            return answer.result
+    return {}
 
 
 def _resident(live: Mapping[str, Any]) -> Mapping[int, int]:
@@ -193,35 +116,7 @@ def _resident(live: Mapping[str, Any]) -> Mapping[int, int]:
     return resident
 
 
-def ask(lease: LeaseRecord, within_s: float = ASK_WITHIN_S) -> Mapping[str, Any]:
-    """The leader's description of its tree; empty when it gives none in time."""
-    until = time.monotonic() + within_s
-    request = Describe(request_id=f"status:{os.getpid()}:{wall_ms()}", auth=lease.secret)
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(within_s)
-            connection.connect(lease.endpoint or "")
-            connection.sendall(dump(request))
-            answer = parse_line(_line(connection, until))
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(answer, Ack) or not answer.ok or not isinstance(answer.result, dict):
-        return {}
-    return answer.result
-
-
-def _line(connection: socket.socket, until: float) -> bytes:
-    received = bytearray()
-    while b"\n" not in received and len(received) < MAX_LINE:
-        connection.settimeout(max(0.001, until - time.monotonic()))
-        chunk = connection.recv(_CHUNK)
-        if not chunk or time.monotonic() > until:
-            raise TimeoutError
-        received += chunk
-    return bytes(received.partition(b"\n")[0])
-
-
-def _local(instant: int) -> str:
+def local_time(instant: int) -> str:
     """An instant as people say it: `12:04`, `Mon 09:10`, `3 Nov`."""
     then = datetime.datetime.fromtimestamp(instant / 1_000)
     days = (datetime.datetime.now().date() - then.date()).days

@@ -1,4 +1,4 @@
-"""How much is logged, and by which process: `SWITCHBOARD_LOG=debug` or `SWITCHBOARD_LOG=poller=debug,warning`."""
+"""How much is logged, and by which process: `SWITCHBOARD_LOG=debug`, or `…=poller=debug,warning`."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,10 +1,11 @@
 """What `status` says, for programs and for people, made of rows and of what the leader told."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.election import STALE_AFTER_MS
+from actors.plans.screen import Screen
 
 _STARTING = ("pending", "starting")
 
@@ -21,6 +22,12 @@ class ThreadFacts:
     waiting: int = 0
     """Updates of this thread that wait for it."""
 
+    working: bool | None = None
+    """Whether its process is at something; None where that is not known."""
+
+    queued: int = 0
+    """What its process took and has not begun."""
+
     @property
     def state(self) -> str:
         """starting, running, stopped (ended in order) or lost (it did not)."""
@@ -28,6 +35,13 @@ class ThreadFacts:
             return "starting" if self.binding.status in _STARTING else "running"
         ended = self.identity is None or self.identity.released_ms is not None
         return "stopped" if ended else "lost"
+
+    @property
+    def state_shown(self) -> str:
+        """The same for people, who see as well whether one that runs is at something."""
+        if self.state != "running" or self.working is None:
+            return self.state
+        return "working" if self.working else "idle"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +65,12 @@ class StatusFacts:
 
     rss: Mapping[int, int] = dataclasses.field(default_factory=dict)
     """Resident bytes of the actors' processes."""
+
+    owner_name: str = ""
+    """How people call the owner, empty where nobody told."""
+
+    asked: int = 0
+    """What processes gave up on, or cannot decide, and a person has to."""
 
 
 def described(facts: StatusFacts) -> dict[str, Any]:
@@ -126,22 +146,23 @@ def _leader(facts: StatusFacts) -> dict[str, Any] | None:
 # -- for people ------------------------------------------------------------------------------------
 
 
-def shown(facts: StatusFacts, clock: Mapping[int, str]) -> str:
-    """For people: a line about the bot, and one for each thread.
+def screen(facts: StatusFacts, clock: Mapping[int, str]) -> Screen:
+    """For people: a line about the bot, one for each thread, and one for what needs a person.
 
     `clock` has the local times of the instants in `instants(facts)`.
     """
-    lines = [" · ".join((facts.bot_shown, f"owner {facts.owner_id}", _telegram(facts)))]
-    if facts.threads:
-        rows = [("thread", "state", "process", "waiting", "since", "")]
-        rows += [_row(facts, one, clock) for one in facts.threads]
-        lines += _columns(rows)
-    else:
-        lines.append("No thread yet. Start a process: switchboard")
-    dead = getattr(facts.counts, "dead", 0)
-    if dead:
-        lines.append(f"{dead} not delivered; each has a button in its thread.")
-    return "\n".join(lines)
+    owner = facts.owner_name or (str(facts.owner_id) if facts.owner_id else "")
+    whose = f"owner {owner}" if owner else "no owner yet: switchboard setup"
+    above = [" · ".join((facts.bot_shown, whose, _telegram(facts)))]
+    if not facts.threads:
+        above.append("No thread yet. Start a process: switchboard")
+    undelivered = getattr(facts.counts, "dead", 0) + facts.asked
+    return Screen(
+        above=tuple(above),
+        headings=("thread", "state", "process", "waiting", "since") if facts.threads else (),
+        rows=tuple(_row(facts, one, clock) for one in facts.threads),
+        below=(f"{undelivered} not delivered: switchboard shell",) if undelivered else (),
+    )
 
 
 def instants(facts: StatusFacts) -> tuple[int, ...]:
@@ -177,7 +198,7 @@ def _row(
         again = f"in {one.identity.directory}: {one.identity.command}"
     since = clock.get(_since(one), "")
     name = one.binding.thread_name or "?"
-    return name, one.state, process, str(one.waiting), since, again
+    return name, one.state_shown, process, str(one.waiting + one.queued), since, again
 
 
 def _since(one: ThreadFacts) -> int:
@@ -187,14 +208,6 @@ def _since(one: ThreadFacts) -> int:
     if one.is_alive:
         return identity.claimed_ms
     return identity.released_ms or binding.inactive_since_ms or binding.updated_ms
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def duration(milliseconds: int) -> str:

@@ -63,7 +63,7 @@ ALLOWED = {
     "actors": (
         {"messages", "stores", "actors"},
         {"marshmallow", "thespian", "aiohttp", "psutil", "loguru", "setproctitle"}
-        | {"prompt_toolkit", "segno"}
+        | {"prompt_toolkit", "rich", "segno"}
         | TRANSPORT,
     ),
     "run.py": ({"messages", "stores", "actors"}, {"psutil"}),
@@ -186,6 +186,9 @@ def test_each_library_has_its_few_doors():
         "actors/bot_session.py",
     }
     assert {name for name in importers("aiohttp") if not name.startswith("actors/sandbox/")} == set()
+    # Whoever waits in a terminal for hours must not carry what only a command shows.
+    assert importers("rich") == {"actors/screen.py"}
+    assert importers("prompt_toolkit") <= {"actors/modes/console.py", "actors/shell_prompt.py"}
     assert {name for name in importers("sqlalchemy") if not name.startswith("stores/")} == set()
     assert {name for name in importers("thespian") if "/plans/" in name or "actors/" not in name} == set()
     # Alembic costs a second; whoever needs no migration must not pay for it.

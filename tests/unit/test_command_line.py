@@ -34,6 +34,7 @@ def test_every_option_of_run():
         "command": "run", "role": "follower", "bot": "work", "home": "/h", "token_file": "/t",
         "api_root": "http://127.0.0.1:8081", "owner": 5, "chat": -100, "name": "X",
         "mode": "command", "sandbox_port": 8787, "cleanup": True, "no_save": True,
+        "verbose": False,
     }
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from actors.plans.status import StatusFacts, ThreadFacts, described, duration, instants, shown
+from actors.plans.status import StatusFacts, ThreadFacts, described, duration, screen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,19 +126,14 @@ def test_the_state_of_a_thread(binding, identity, alive, state):
     assert ThreadFacts(binding, identity, alive).state == state
 
 
-def test_the_table_for_people():
-    stopped = ThreadFacts(
-        Binding(thread_name="web · codex", slot="B"), Identity(owner=None, released_ms=6), False, 1
-    )
-    facts = dataclasses.replace(FACTS, threads=(*FACTS.threads, stopped))
-    assert instants(facts) == (4, 6)
-    assert shown(facts, {4: "12:04", 6: "Sun 22:41"}).splitlines() == [
-        "@work_bot · owner 5 · Telegram ok, heard 3 s ago",
-        "thread        state    process     waiting  since",
-        "api · claude  running  42 (leads)  2        12:04",
-        "web · codex   stopped  -           1        Sun 22:41  in ~/api: switchboard -- claude",
-        "4 not delivered; each has a button in its thread.",
-    ]
+@pytest.mark.parametrize(
+    ("working", "state"), [(None, "running"), (True, "working"), (False, "idle")]
+)
+def test_people_see_whether_a_process_is_at_something(working, state):
+    facts = ThreadFacts(Binding(), Identity(), True, working=working)
+    assert (facts.state, facts.state_shown) == ("running", state)
+    lost = ThreadFacts(Binding(), Identity(), False, working=working)
+    assert lost.state_shown == "lost"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +147,7 @@ def test_the_table_for_people():
     ],
 )
 def test_the_line_about_telegram(changes, sentence):
-    assert sentence in shown(dataclasses.replace(FACTS, **changes), {}).splitlines()[0]
+    assert sentence in screen(dataclasses.replace(FACTS, **changes), {}).above[0]
 
 
 def test_durations_as_people_say_them():
