@@ -133,7 +133,9 @@ def _leader(facts: StatusFacts) -> dict[str, Any] | None:
     if lease is None or lease.owner is None or facts.leader_is_dead:
         return None
     age = max(0, facts.boot_ms - (lease.heartbeat_ms or 0))
-    state = facts.live.get("state") or lease.state
+    # The endpoint is published last: without it nobody can be asked, with it one that says nothing is silent.
+    unheard = "silent" if lease.endpoint else "starting"
+    state = facts.live.get("state") or unheard
     return {
         "pid": lease.owner.pid,
         "instance_id": lease.owner.instance_id,
@@ -171,8 +173,11 @@ def instants(facts: StatusFacts) -> tuple[int, ...]:
 
 
 def _telegram(facts: StatusFacts) -> str:
-    if _leader(facts) is None:
+    leader = _leader(facts)
+    if leader is None:
         return "nobody talks to Telegram now"
+    if leader["state"] == "starting":
+        return "the process that talks to Telegram is starting"
     if not facts.live:
         return "the process that talks to Telegram does not answer"
     if facts.live.get("token") == "refused":

@@ -18,7 +18,7 @@ class Lease:
     owner: Owner | None = Owner()
     epoch: int = 3
     heartbeat_ms: int | None = 9_000
-    state: str = "starting"
+    endpoint: str | None = "/bus.sock"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +96,8 @@ def test_the_object_for_programs_is_the_one_of_the_contract():
         ({"lease": None}, None),
         ({"lease": Lease(owner=None)}, None),
         ({"leader_is_dead": True}, None),
-        ({"live": {}}, "starting"),
+        ({"live": {}}, "silent"),
+        ({"live": {}, "lease": Lease(endpoint=None)}, "starting"),
         ({"boot_ms": 17_001}, "stale"),
     ],
 )
@@ -141,6 +142,7 @@ def test_people_see_whether_a_process_is_at_something(working, state):
     [
         ({"lease": None}, "nobody talks to Telegram now"),
         ({"live": {}}, "does not answer"),
+        ({"live": {}, "lease": Lease(endpoint=None)}, "is starting"),
         ({"live": {**LIVE, "token": "refused"}}, "refuses the token"),
         ({"live": {**LIVE, "poller_conflict": "foreign-poller"}}, "another program reads"),
         ({"live": {**LIVE, "poller": {}}}, "not heard yet"),
