@@ -172,8 +172,8 @@ class FollowerRegistryPlan:
 
     def refreshed(self, instance_id: str, now: Now) -> "FollowerRegistryPlan":
         """The same with this follower heard of just now."""
-        roster = self.roster.changed(instance_id, heartbeat_at=now.boot)
-        return dataclasses.replace(self, roster=roster)
+        self.roster.followers[instance_id].pulse.beat(now.boot)
+        return self
 
     def is_current(self, instance_id: str, generation: str) -> bool:
         """Whether exactly this registration is live."""

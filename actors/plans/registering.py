@@ -7,7 +7,7 @@ from typing import Any
 from actors.plans.bus_request import BusRequest, Waiting
 from actors.plans.effects import Effects, Notify, Now, Perform, Send, Write
 from actors.plans.place import place
-from actors.plans.roster import Follower
+from actors.plans.roster import Follower, Pulse
 from messages.bus import Ack, AckError, Registration, Target
 from messages.bus_protocol import OURS, agreed, compatibility
 from messages.bus_texts import INCOMPATIBLE_PROTOCOL, M
@@ -136,7 +136,7 @@ def _entered(
         target=Target(chat_id=target["chat_id"], thread_id=target.get("thread_id")),
         # Taken after the thread was made, so that a slow Telegram makes nobody stale.
         connected_at=now.boot,
-        heartbeat_at=now.boot,
+        pulse=Pulse(now.boot),
         capabilities=protocol.capabilities if protocol else (),
         connection=None if registration.bus_socket_path else waiting.connection,
         socket_path=registration.bus_socket_path,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.plans.roster import Follower, Roster
+from actors.plans.roster import Follower, Pulse, Roster
 from messages.bus_parts import Target
 from messages.bus_protocol import DURABLE_ADMISSION, OURS, ProtocolIdentity
 
@@ -15,7 +15,7 @@ def follower(instance: str = "11:1", thread_id: int = 5, **changed: Any) -> Foll
     plain: dict[str, Any] = {
         "instance_id": instance, "binding_key": f"manual:{instance}", "generation": "g1", "pid": 11,
         "birth": None, "slot": "A", "thread_name": "api", "target": Target(chat_id=1, thread_id=thread_id),
-        "connected_at": 100, "heartbeat_at": 100, "capabilities": (DURABLE_ADMISSION,), "connection": 1,
+        "connected_at": 100, "pulse": Pulse(100), "capabilities": (DURABLE_ADMISSION,), "connection": 1,
     }
     return Follower(**{**plain, **changed})
 
@@ -33,8 +33,8 @@ def test_entering_drops_whoever_shares_profile_or_target() -> None:
 @pytest.mark.case("L6")
 def test_registering_again_proves_no_life() -> None:
     """The heartbeat stays the old one; yet a fresh registration is not silent before its first heartbeat."""
-    roster = Roster().enter(follower(heartbeat_at=100))
-    again = roster.enter(follower(generation="g2", connected_at=9_000, heartbeat_at=9_000))
+    roster = Roster().enter(follower(pulse=Pulse(100)))
+    again = roster.enter(follower(generation="g2", connected_at=9_000, pulse=Pulse(9_000)))
     (one,) = again
     assert (one.heartbeat_at, one.connected_at) == (100, 9_000)
     assert one.describe(9_400)["heartbeat_age_ms"] == 400
