@@ -88,7 +88,10 @@ class PairingHost:
                         await asyncio.shield(reigning)
             if reigning.done() and not desk.done():
                 end = reigning.result()
-                if end not in (ReignEnd.PAIRED, ReignEnd.DEPOSED):
+                if end is ReignEnd.PAIRED:
+                    # On record by now, and the desk looks there.
+                    await desk
+                elif end is not ReignEnd.DEPOSED:
                     raise PairingFailed(*self._why(end))
         finally:
             if not reigning.done():

@@ -3,7 +3,8 @@
 from actors.plans.pairing import VALID_MS, in_link
 
 SHOWN = """\
-Tell @{username} that you are its owner: {first}open
+Tell @{username} that you are its owner.
+{how}
 
     https://t.me/{username}?start={linked}
 
@@ -11,9 +12,13 @@ or send it this code, which is good for {minutes} minutes:
 
     {code}
 
-For a group with topics: https://t.me/{username}?startgroup={linked}
+or, for threads in a group with topics, add it there:
+
+    https://t.me/{username}?startgroup={linked}
+
 Waiting for the code …"""
-PICTURE_FIRST = "point your phone at the picture, or "
+OPEN_LINK = "Open"
+OPEN_PICTURE = "Point your phone at the picture, or open"
 AGAIN = """\
 The earlier code is not good any more. The new one:
 
@@ -32,7 +37,7 @@ def shown_code(username: str, code: str, again: bool, with_picture: bool) -> str
         return AGAIN.format(code=code, username=username, linked=linked)
     text = SHOWN.format(
         username=username,
-        first=PICTURE_FIRST if with_picture else "",
+        how=OPEN_PICTURE if with_picture else OPEN_LINK,
         code=code,
         linked=linked,
         minutes=VALID_MS // 60_000,

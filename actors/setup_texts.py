@@ -1,7 +1,8 @@
 """What people read while they set up a bot: one constant a sentence."""
 
 BEGIN = (
-    "A bot of your own: write /newbot to @BotFather in Telegram, and copy the token that you get."
+    "A bot of your own: write /newbot to @BotFather in Telegram.\n"
+    "Copy the token that you get, and paste it here."
 )
 PRESENT = '"{name}" is {bot} ({owner}). What you enter now replaces that; the rest stays.'
 PRESENT_GIVEN = '"{name}" is {bot} ({owner}). Its token is replaced, its owner stays.'

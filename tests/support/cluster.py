@@ -64,6 +64,11 @@ class Instance:
         """What it said to its user so far."""
         return self.errors.read_text(errors="replace")
 
+    @property
+    def stdout(self) -> str:
+        """What it printed so far."""
+        return "\n".join(self.lines)
+
     def fields(self, prefix: str = "ready") -> dict[str, str]:
         """The values of its newest line that begins like this; empty before there is one."""
         for line in reversed(self.lines):
@@ -191,6 +196,8 @@ class Cluster:
         }
         # The practice chat would outlive the test by a minute.
         self.env["SWITCHBOARD_PRACTICE_IDLE_S"] = "3"
+        # A bot that was never led before is watched that long for another reader.
+        self.env["SWITCHBOARD_PROOF_S"] = "0.5"
 
     def start(
         self,
@@ -216,6 +223,17 @@ class Cluster:
         if ready:
             instance.wait_ready()
         return instance
+
+    def start_command(self, *arguments: str, **env: str) -> Instance:
+        """Start a command of `run.py` that takes its time."""
+        command = Instance(
+            [*arguments, "--home", str(self.home)],
+            self.work,
+            {**self.env, **env},
+            self.directory / f"stderr-{len(self.instances)}.txt",
+        )
+        self.instances.append(command)
+        return command
 
     def run(self, *arguments: str, within: float = 30.0, **env: str) -> subprocess.CompletedProcess[str]:
         """Run one command of `run.py` to its end."""
