@@ -89,7 +89,7 @@ def facts_of(house: House) -> StatusFacts:
         counts=counts,
         asked=len(house.asked()),
         live=live,
-        rss=_resident(live),
+        rss=resident(live),
     )
 
 
@@ -102,7 +102,8 @@ def _described(lease: LeaseRecord) -> Mapping[str, Any]:
     return {}
 
 
-def _resident(live: Mapping[str, Any]) -> Mapping[int, int]:
+def resident(live: Mapping[str, Any]) -> Mapping[int, int]:
+    """Bytes in memory of the described actors."""
     import psutil
 
     resident = {}

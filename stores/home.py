@@ -39,6 +39,11 @@ class Home:
     def logs(self) -> Path:
         return self.path / "logs"
 
+    @property
+    def shell_history(self) -> Path:
+        """What was typed in the shell."""
+        return self.path / "shell.history"
+
     def bot_directory(self, bot_id: int | str) -> Path:
         """Everything about one bot."""
         return self.path / "bots" / str(int(bot_id))
