@@ -104,6 +104,9 @@ def _table(screen: Screen, columns: int | None) -> list[Text]:
     for row in screen.rows:
         line = _line(row[:count], widths)
         hint = row[count] if len(row) > count else ""
+        if hint and screen.long_hints:
+            lines += _beside(line, hint, sum(widths) + GAP * count, columns)
+            continue
         if hint and (columns is None or sum(widths) + GAP * count + cell_len(hint) <= columns):
             line.append(" " * GAP + hint, "dim")
             hint = ""
@@ -114,6 +117,14 @@ def _table(screen: Screen, columns: int | None) -> list[Text]:
                 one.stylize("dim")
             lines += below
     return lines
+
+
+def _beside(line: Text, hint: str, at: int, columns: int | None) -> list[Text]:
+    """A row with its hint folded in the room that is left beside it."""
+    room = None if columns is None else max(columns - at, 2 * SHORTEST_CELL)
+    first, *others = _folded(hint, room)
+    line.append(" " * GAP).append(first)
+    return [line, *(Text(" " * at).append(one.plain.strip()) for one in others)]
 
 
 def _line(row: Row, widths: list[int]) -> Text:

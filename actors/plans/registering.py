@@ -140,6 +140,7 @@ def _entered(
         capabilities=protocol.capabilities if protocol else (),
         connection=None if registration.bus_socket_path else waiting.connection,
         socket_path=registration.bus_socket_path,
+        build=protocol.runtime_build if protocol else "",
         own=registration.instance_id == plan.settings["owner"]["instance_id"],
     )
 

@@ -43,6 +43,8 @@ class Follower:
     connection: int | None = None
     socket_path: str | None = None
     own: bool = False
+    build: str = ""
+    """Which program it is, as it says itself."""
 
     @property
     def heartbeat_at(self) -> int:
@@ -79,6 +81,7 @@ class Follower:
             "heartbeat_age_ms": max(0, now - self.heard_at),
             "connected": self.reachable,
             "capabilities": list(self.capabilities),
+            "build": self.build,
         }
 
 

@@ -15,6 +15,8 @@ class Screen:
     """As many cells as there are headings, and one more for a hint, which may be empty."""
 
     below: tuple[str, ...] = ()
+    long_hints: bool = False
+    """Hints are what matters: they are folded beside their row, and not dimmed."""
 
 
 TONES = {
