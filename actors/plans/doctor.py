@@ -179,7 +179,7 @@ def _token(found: Found) -> list[Check]:
 def _owner(found: Found) -> Check:
     if not found.owner_id:
         return Check(WARNING, "owner", "nobody yet, so it listens to nobody", "switchboard setup")
-    return Check(OK, "owner", f"{found.owner_name or 'user'} ({found.owner_id})")
+    return Check(OK, "owner", f"{found.owner_name or 'user'} {found.owner_id}")
 
 
 def _chat(found: Found) -> list[Check]:
@@ -210,7 +210,7 @@ def _network(found: Found) -> list[Check]:
     through = ", ".join(f"{name}={where}" for name, where in found.proxies.items())
     if found.token == "unreachable":
         to_do = f"is the proxy right? {through}" if through else "look at the connection and the firewall"
-        what = f"{found.api_root} cannot be reached: {found.network_problem}"
+        what = f"{found.api_root}: {found.network_problem}"
         return [Check(ERROR, "network", what, to_do)]
     way = f", through {through}" if through else ""
     return [Check(OK, "network", f"{found.api_root} answers{way}")]
