@@ -38,6 +38,14 @@ NO_TOKEN = "There is no token of this bot."
 TOKEN_OF_ANOTHER_BOT = "The token belongs to another bot."
 """Descriptions of ours where Telegram was not asked at all."""
 
+
+def is_news(value: CallResult, refused: bool, refused_as: str) -> bool:
+    """Whether a refused token is to be told: the first time, and when there is another reason."""
+    return not refused or (value.description == TOKEN_OF_ANOTHER_BOT) != (
+        refused_as == TOKEN_OF_ANOTHER_BOT
+    )
+
+
 RETRY_SAFE = frozenset(
     {
         "answerCallbackQuery",

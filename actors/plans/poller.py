@@ -10,7 +10,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actors.plans.call_result import CallResult, Ending
+from actors.plans.call_result import CallResult, Ending, is_news
 from actors.plans.effects import Effects, Notify, Now, Perform, Reply, Send, WakeAfter
 from actors.plans.poll_proof import PROOF_MS, PollProof, conflict_cause
 from messages.inbox import AdmitUpdates, FetchCursor
@@ -64,6 +64,7 @@ class PollerPlan:
     proof: PollProof | None = None
     failures: int = 0
     token_refused: bool = False
+    refused_as: str = ""
     responses: int = 0
     heard_at: int | None = None
     ended_at: int | None = None
@@ -212,9 +213,13 @@ class PollerPlan:
                 return plan, (Send("leader", EpochLost(where=self.key)), *effects)
             case Ending.UNAUTHORIZED:
                 told: Effects = (Send("leader", TokenRefused(description=value.description)),)
+                if not is_news(value, self.token_refused, self.refused_as):
+                    told = ()
                 plan, effects = self._wait(Phase.RETRYING, TOKEN_MS, error)
-                plan = dataclasses.replace(plan, token_refused=True)
-                return plan, (*(() if self.token_refused else told), *effects)
+                plan = dataclasses.replace(
+                    plan, token_refused=True, refused_as=value.description
+                )
+                return plan, (*told, *effects)
             case Ending.FLOOD:
                 wait = 1_000 * max(value.retry_after or 1, 1)
                 return self._wait(Phase.RETRYING, wait, error)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.plans.call_queue import CallQueue
-from actors.plans.call_result import RETRY_SAFE, CallResult, Ending
+from actors.plans.call_result import RETRY_SAFE, CallResult, Ending, is_news
 from actors.plans.effects import Effects, Notify, Now, Perform, Reply, Send, WakeAfter
 from actors.plans.waiting_call import WaitingCall
 from messages.leader import EpochLost
@@ -43,6 +43,7 @@ class TelegramGatewayPlan:
     strays: Mapping[str, WaitingCall] = dataclasses.field(default_factory=dict)
     wake_at: int | None = None
     token_refused: bool = False
+    refused_as: str = ""
     epoch_lost_at: int | None = None
     accepted: int = 0
     calls: int = 0
@@ -205,9 +206,11 @@ class TelegramGatewayPlan:
         self, call: WaitingCall, value: CallResult
     ) -> tuple["TelegramGatewayPlan", Effects]:
         told: Effects = (Send("leader", TokenRefused(description=value.description)),)
+        if not is_news(value, self.token_refused, self.refused_as):
+            told = ()
         plan, effects = self._refuse(call, "unauthorized", value)
-        plan = dataclasses.replace(plan, token_refused=True)
-        return plan, (*(() if self.token_refused else told), *effects)
+        plan = dataclasses.replace(plan, token_refused=True, refused_as=value.description)
+        return plan, (*told, *effects)
 
     def _again(self, call: WaitingCall, value: CallResult, at: int) -> "TelegramGatewayPlan":
         again = dataclasses.replace(call, not_before=at)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from actors.correspondence import Unanswered
-from actors.plans.call_result import CallResult, Ending
+from actors.plans.call_result import TOKEN_OF_ANOTHER_BOT, CallResult, Ending
 from actors.plans.effects import Now, Perform, Reply, Send, WakeAfter
 from actors.plans.poller import ALLOWED_UPDATES, PollerPlan
 from messages.actor import CommandFailed
@@ -228,6 +228,9 @@ def test_refused_token_pauses_and_is_told_once() -> None:
     assert polling.said == [TokenRefused(description="Unauthorized")]
     assert polling.wait == 5_000
     assert polling.woken().ended(UNAUTHORIZED).said == []
+    other = CallResult(Ending.UNAUTHORIZED, None, TOKEN_OF_ANOTHER_BOT)
+    assert polling.woken().ended(other).said == [TokenRefused(description=TOKEN_OF_ANOTHER_BOT)]
+    assert polling.woken().ended(other).said == []
     assert polling.woken().ended(batch()).said == [TokenAccepted()]
 
 
