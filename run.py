@@ -96,6 +96,10 @@ def _is_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+def _is_shown(stream: Any) -> bool:
+    return stream is not None and stream.isatty()
+
+
 def _interrupt(number: int, frame: Any) -> None:
     raise Interrupted
 
@@ -215,6 +219,11 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     _preload()
     leads_at_once = options.role != "follower" and not _somebody_leads(home, bot.bot_id)
     launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", leads_at_once)
+    if options.verbose or not _is_shown(sys.stderr):
+        from actors.events import shower
+
+        # From here on, so that whoever cannot start says why in one sentence and no more.
+        event_log.mirror_to(shower("DEBUG" if options.verbose else "WARNING"))
     try:
         status = _run(chosen, launcher)
     finally:

@@ -84,11 +84,16 @@ def worth(stored: str, least: str) -> bool:
     return event is None or is_worth(event, least)
 
 
-def show_now(event: dict[str, Any]) -> None:
-    """Print an event of this process on standard error."""
-    with contextlib.suppress(OSError, ValueError):
-        for text in (line(event, _local(str(event.get("time", "")))), *trace_lines(event)):
-            print(text, file=sys.stderr, flush=True)
+def shower(least: str) -> Callable[[dict[str, Any]], None]:
+    """Prints the events of this process that are at least so bad on standard error, as they happen."""
+
+    def show(event: dict[str, Any]) -> None:
+        if is_worth(event, least):
+            with contextlib.suppress(OSError, ValueError):
+                for text in (line(event, _local(str(event.get("time", "")))), *trace_lines(event)):
+                    print(text, file=sys.stderr, flush=True)
+
+    return show
 
 
 class _Following:

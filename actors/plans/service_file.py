@@ -80,7 +80,7 @@ def command(
     python: str, program: str, bot: str | None, home: str | None
 ) -> tuple[str, ...]:
     """What the service runs: a process that leads when nobody does, named after what it is for."""
-    said = [python, program, "run", "--mode", "echo", "--name", service_name(bot)]
+    said = [python, program, "run", "--verbose", "--mode", "echo", "--name", service_name(bot)]
     if bot is not None:
         said += ["--bot", bot]
     if home is not None:
