@@ -469,7 +469,9 @@ class PlanActor(Actor):
             case StopChild(key=key):
                 self._household.stop(key)
             case KillChild(key=key):
-                self._household.kill(key)
+                unheard = self._household.kill(key)
+                if unheard is not None:
+                    self._child_exited(unheard)
 
     def perform_beside(self, effect: Perform) -> None:
         """Start slow work beside the mailbox; only actors with a loop thread can."""

@@ -4,7 +4,6 @@ Children are keyed by our own ids; Thespian's addresses are unhashable and are o
 start, stop and kill is decided elsewhere (`actors.plans.supervision`).
 """
 
-import contextlib
 import signal
 from collections.abc import Mapping
 from typing import Any
@@ -44,13 +43,16 @@ class Household:
         if key in self._children:
             self._actor.send(self._children[key][1], ActorExitRequest())
 
-    def kill(self, key: str) -> None:
-        """SIGKILL a child."""
+    def kill(self, key: str) -> Any | None:
+        """SIGKILL a child; returns its address when it is gone already and nobody said so."""
         pid = self._pids.get(key)
         if pid is not None and key in self._children:
             # Our own child that we have not heard the end of: the pid cannot have been reused.
-            with contextlib.suppress(ProcessLookupError):
+            try:
                 self._actor.signal_process(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return self._children[key][1]
+        return None
 
     def exited(self, address: Any) -> tuple[str, ...]:
         """A child at this address is gone: its key; nobody when that is known already."""

@@ -9,6 +9,7 @@
 * a bad frame closes its connection and does nothing else; connections that prove nothing are
   limited in number and time; running out of descriptors is survived;
 * a message too large for a frame is refused to its sender with MessageTooLarge;
+* of children that die together each death is told;
 * Thespian's own log, which holds whole messages and lies in the temporary directory, is off.
 
 ``start_system`` starts an actor system on a free port. Importing this module sets Thespian's
@@ -181,6 +182,14 @@ _thespian_actor_send = ActorManager.actor_send
 _thespian_check_acknowledgement = tcp.TCPTransport._check_XMIT_4_done
 
 
+def _listed_until_seen(parent: Any, child_address: Any) -> None:
+    """Told of one exit, Thespian strikes every dead child from the list by which it notices deaths.
+
+    Of two that died together the second was then never told of. Each is struck off when its own death
+    is noticed.
+    """
+
+
 def harden(home_log_path: Path, key: bytes) -> None:
     """Makes every transport of this process, and of what it forks, safe; call it again to rekey.
 
@@ -215,6 +224,7 @@ def harden(home_log_path: Path, key: bytes) -> None:
     ActorManager.actor_send = _actor_send
     # Without it the admin dies of an AttributeError when its logger was killed.
     AdminCore.logDefs = property(lambda admin: admin.logdefs)
+    multiprocCommon.MultiProcReplicator._childExited = _listed_until_seen
 
 
 def start_system(log_path: Path, clear: Callable[[], object] = tuple) -> ActorSystem:

@@ -2,9 +2,10 @@
 
 import json
 import os
+import signal
 import time
 
-from thespian.actors import Actor, PoisonMessage, ThespianWatch, WatchMessage
+from thespian.actors import Actor, ChildActorExited, PoisonMessage, ThespianWatch, WatchMessage
 
 from actors.transport import MessageTooLarge
 from actors.tree_channel import line, tree_channel
@@ -35,6 +36,37 @@ class Echo(Actor):
                 self.poisoned = True
             case dict():
                 self.send(self.asker if sender == self.child else sender, message)
+
+
+class Bereaved(Actor):
+    """Kills its children, the second while it hears of the first; tells how many ends it heard of."""
+
+    def receiveMessage(self, message, sender):
+        match message:
+            case {"children": number}:
+                self.asker, self.pids, self.heard, self.asked = sender, [], 0, False
+                for _ in range(number):
+                    self.send(self.createActor(Echo), {"want": "pid"})
+                self.awaited = number
+            case {"pid": pid}:
+                self.pids.append(pid)
+                if len(self.pids) == self.awaited:
+                    self._kill_one()
+            case ChildActorExited():
+                self.heard += 1
+                if self.pids:
+                    self._kill_one()
+            case {"want": "heard"}:
+                self.send(sender, {"heard": self.heard})
+
+    def _kill_one(self):
+        pid = self.pids.pop()
+        os.kill(pid, signal.SIGKILL)
+        # Dead, and not yet noticed by anybody.
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        if not self.asked:
+            self.asked = True
+            self.send(self.asker, {"killed": True})
 
 
 class Ping(Actor):

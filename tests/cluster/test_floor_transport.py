@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from actors import frames
-from tests.cluster.floor_actors import Crossing, Echo, Ping
+from tests.cluster.floor_actors import Bereaved, Crossing, Echo, Ping
 from tests.support.ended import ended
 from tests.support.eventually import eventually
 from tests.support.floor_host import FloorHost
@@ -205,3 +205,9 @@ def test_a_killed_logger_does_not_take_the_admin_along(host) -> None:
     logger.kill()
     eventually(lambda: ended(logger))
     assert host.ask(host.create(Echo), {"hello": 2}) == {"hello": 2}
+
+
+def test_of_children_that_die_together_each_death_is_told(host) -> None:
+    parent = host.create(Bereaved)
+    assert host.ask(parent, {"children": 3}) == {"killed": True}
+    eventually(lambda: host.ask(parent, {"want": "heard"}) == {"heard": 3}, 5)

@@ -180,6 +180,17 @@ def test_a_child_that_answers_no_pings_is_killed_and_replaced(serving):
     assert len(serving.child("poller").bodies("Ping")) >= 3
 
 
+def test_a_child_whose_end_nobody_told_is_replaced_once_it_is_missed(serving):
+    def gone(pid, number):
+        raise ProcessLookupError
+
+    serving.part.actor.signal_process = gone
+    serving.child("inbox").script("Ping", Silent())
+    serving.stage.advance(3 * PING_EVERY_MS + PATROL_MS)
+    assert serving.lives("inbox") == [1, 2]
+    assert serving.phase is Phase.SERVING
+
+
 def test_a_child_that_dies_too_often_ends_the_tree(serving):
     for _ in range(SPECS["poller"].max_restarts):
         serving.kill("poller")
