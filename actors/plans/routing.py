@@ -133,6 +133,10 @@ def route(update: Mapping[str, Any], known: Known) -> Routed:
 def _owner_of(update: Mapping[str, Any], place: Routed, known: Known) -> str | None:
     if place.thread_id is not None and place.thread_id in known.by_thread:
         return known.by_thread[place.thread_id]
+    quoted = message_of(update).get("reply_to_message") or {}
+    if thread_of(quoted) in known.by_thread:
+        # What the bot said there by itself, an announcement say, has no owner but its thread.
+        return known.by_thread[quoted["message_thread_id"]]
     for message_id in messages_referred_to(update):
         if message_id in known.by_message:
             return known.by_message[message_id]

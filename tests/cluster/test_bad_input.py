@@ -36,7 +36,6 @@ def refused(cluster, *arguments, status, sentence, **env):
 def test_what_is_missing_or_malformed_is_named(cluster):
     refused(cluster, "--token-file", "none", status=4, sentence="token file")
     refused(cluster, status=4, sentence="no bot token", TELEGRAM_BOT_TOKEN="nonsense")
-    refused(cluster, status=2, sentence="--owner USER_ID", TELEGRAM_BOT_TOKEN=WRONG)
     refused(cluster, "--mode", "command", status=2, sentence="-- CMD")
     refused(cluster, "--bot", "nobody", status=4, sentence="nobody")
     refused(cluster, status=2, sentence="SWITCHBOARD_FAULT", SWITCHBOARD_FAULT="nowhere:kill")

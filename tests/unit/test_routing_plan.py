@@ -28,6 +28,10 @@ CASES = {
         message(message_thread_id=5, is_topic_message=False), "chooser", "", None,
     ),
     "quotes a message": (message(reply_to_message={"message_id": 40}), "pending", "", "manual:b"),
+    "quotes what was said in a thread": (
+        message(reply_to_message={"message_id": 3, "message_thread_id": 5, "is_topic_message": True}),
+        "pending", "", "manual:a",
+    ),
     "stranger": (message(**IN_THREAD, **{"from": {"id": 2}}), "done", "stranger", None),
     "bot of the same id": (
         message(**IN_THREAD, **{"from": {"id": OWNER, "is_bot": True}}), "done", "stranger", None,
