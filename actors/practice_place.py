@@ -5,7 +5,9 @@ answer at another port then, and whoever leads next asks here first.
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from actors.clock import until_next
@@ -50,7 +52,7 @@ class PracticePlace:
                 continue
             try:
                 # It finds the one that somebody else started meanwhile.
-                self.address = await asyncio.to_thread(self._start)
+                self.address = await self._started()
             except (PracticeChatFailed, StoreError, OSError) as failure:
                 if str(failure) != told:
                     told = str(failure)
@@ -59,3 +61,16 @@ class PracticePlace:
             self._here = PortFile.read(self._port_file)
             log_event("practice.started_again", "WARNING", port=self.address.port)
             return self.address
+
+    async def _started(self) -> PracticeAddress:
+        # Not in the loop's own threads: the end of this process would wait for a start that hangs.
+        outcome: Future[PracticeAddress] = Future()
+
+        def start() -> None:
+            try:
+                outcome.set_result(self._start())
+            except Exception as failure:
+                outcome.set_exception(failure)
+
+        threading.Thread(target=start, name="practice-start", daemon=True).start()
+        return await asyncio.shield(asyncio.wrap_future(outcome))

@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,17 @@ def test_one_that_ended_is_started_again_however_often_that_fails(place: Place) 
     place.failures = 3
     assert asyncio.run(place.kept()).port == 2
     assert place.seen.api_root() == "http://127.0.0.1:2"
+
+
+def test_a_start_that_hangs_holds_up_nobodys_end(place: Place) -> None:
+    place.end()
+    hanging, release = place.seen, threading.Event()
+    hanging._start = lambda: release.wait(30) and place.start()
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(place.kept(0.1))
+    assert time.monotonic() - began < 5
+    release.set()
 
 
 def test_one_that_somebody_else_started_is_found(place: Place) -> None:
