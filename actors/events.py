@@ -46,16 +46,15 @@ def show_log(
     if not current.exists() and not follow:
         print(f"Nothing was logged yet: {current}", file=sys.stderr)
         return 0
-    following = _Following(current) if follow else None
-    for stored in last(logs, count, wanted):
-        _put(form(stored))
-    if following is None:
-        return 0
-    while True:
-        for stored in following.fresh():
-            if wanted(stored):
-                _put(form(stored))
-        time.sleep(LOOK_EVERY_S)
+    with contextlib.closing(Following(current)) as following:
+        for stored in last(logs, count, wanted):
+            _put(form(stored))
+        while follow:
+            for stored in following.fresh():
+                if wanted(stored):
+                    _put(form(stored))
+            time.sleep(LOOK_EVERY_S)
+    return 0
 
 
 def last(logs: Path, count: int, wanted: Wanted) -> list[str]:
@@ -96,7 +95,7 @@ def shower(least: str) -> Callable[[dict[str, Any]], None]:
     return show
 
 
-class _Following:
+class Following:
     """The end of a file that grows, and is another file now and then."""
 
     def __init__(self, path: Path) -> None:
@@ -121,6 +120,11 @@ class _Following:
                 self._stream.close()
             self._stream, self._rest = self._path.open("rb"), b""
             yield from self._more()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._stream is not None:
+            self._stream.close()
 
     def _more(self) -> Iterator[str]:
         if self._stream is None:

@@ -83,9 +83,9 @@ class House:
 
     @property
     def bot_shown(self) -> str:
-        """The bot as people know it."""
+        """The bot as people know it; empty without any."""
         if self.bot is None:
-            return "No bot is set up, and no practice chat either"
+            return ""
         if self.bot.name == PRACTICE:
             return "Practice chat"
         facts = BusSettings(self.bus).bot() if self.bus is not None else None

@@ -241,7 +241,7 @@ class ShellCommands:
     # -- processes ------------------------------------------------------------------------------
 
     def do_disconnect(self, process: str) -> None:
-        """End a registration; the thread stays, a live process registers anew.
+        """End a registration; the thread stays, and who lives comes back.
 
         usage: disconnect PROCESS
         example: disconnect 4311

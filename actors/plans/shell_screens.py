@@ -75,7 +75,7 @@ def actors(described: Iterable[Mapping[str, Any]], resident: Mapping[int, int]) 
 def undelivered(found: Iterable[tuple[int, str, str, str, str]]) -> Screen:
     """What waits for a decision: (number, thread, state, since, text)."""
     rows = tuple(
-        (str(number), thread, REASONS.get(state, state), since, clip(one_line(text), _EXCERPT_UNITS))
+        (str(number), thread, REASONS.get(state, state), since, _excerpt(text))
         for number, thread, state, since, text in found
     )
     if not rows:
@@ -85,6 +85,10 @@ def undelivered(found: Iterable[tuple[int, str, str, str, str]]) -> Screen:
         rows=rows,
         below=("undelivered retry NUMBER, or undelivered drop NUMBER",),
     )
+
+
+def _excerpt(text: str) -> str:
+    return clip(one_line(" ".join(text.split())), _EXCERPT_UNITS)
 
 
 def help_overview(commands: Mapping[str, str]) -> Screen:

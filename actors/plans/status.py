@@ -9,6 +9,9 @@ from actors.plans.screen import Screen
 
 _STARTING = ("pending", "starting")
 
+NO_BOT = "No bot is set up. Try it in a practice chat on this machine: switchboard"
+NO_BOT_YET = "Your own bot: switchboard setup"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ThreadFacts:
@@ -153,6 +156,8 @@ def screen(facts: StatusFacts, clock: Mapping[int, str]) -> Screen:
 
     `clock` has the local times of the instants in `instants(facts)`.
     """
+    if not facts.bot_shown:
+        return Screen(above=(NO_BOT, NO_BOT_YET))
     owner = facts.owner_name or (str(facts.owner_id) if facts.owner_id else "")
     whose = f"owner {owner}" if owner else "no owner yet: switchboard setup"
     above = [" · ".join((facts.bot_shown, whose, _telegram(facts)))]

@@ -2,13 +2,17 @@
 
 import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import run
 from actors import event_log
 from stores.errors import ConfigMalformed
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -116,3 +120,16 @@ def test_a_signal_before_there_is_anything_to_end(monkeypatch):
 
     monkeypatch.setattr(run, "show_status", fails)
     assert run.main(["status"]) == 0
+
+
+def test_whoever_runs_carries_nothing_that_only_a_command_shows():
+    code = (
+        "import sys, importlib, run\n"
+        "for name in (*run.SHARED_MODULES, *run.TREE_MODULES, 'actors.events'):\n"
+        "    importlib.import_module(name)\n"
+        "print(sorted({'rich', 'prompt_toolkit', 'aiohttp', 'alembic'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
