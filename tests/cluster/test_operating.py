@@ -152,3 +152,24 @@ def test_a_service_file_is_written_without_a_token(cluster: Cluster) -> None:
     assert cluster.run("service", "uninstall", *home, **env).returncode == 0
     assert not file.exists()
     assert cluster.run("service", "status", *home, **env).returncode == 1
+
+
+def test_a_cut_off_run_is_decided_from_the_terminal(cluster: Cluster) -> None:
+    """It is listed with its number; dropped there, it is settled in its thread as well."""
+    line = ("--", sys.executable, "-c", "import sys,time; print(sys.stdin.read()); time.sleep(600)")
+    first = cluster.start(*line, name="slow")
+    thread_id = cluster.thread_of("slow")["thread_id"]
+    cluster.practice.write("begin", thread_id)
+    eventually(lambda: " working " in said(cluster, "status"), 15)
+    first.signal(signal.SIGKILL)
+    first.process.wait()
+    cluster.start(*line, name="slow")
+    eventually(lambda: "This run was cut off." in cluster.texts(thread_id), 15)
+    rows = said(cluster, "undelivered").splitlines()
+    number = rows[1].split()[0]
+    assert "cut off" in rows[1] and "begin" in rows[1]
+    assert "1 not delivered: switchboard shell" in said(cluster, "status")
+    assert said(cluster, f"undelivered drop {number}") == "Dropped.\n"
+    assert said(cluster, "undelivered") == "Everything was delivered.\n"
+    refused = shell(cluster, f"undelivered drop {number}")
+    assert refused.stderr == f"line 1: No message {number} waits for a decision.\n"

@@ -211,3 +211,22 @@ def test_each_check_says_what_to_do(changes, what, level, said):
 def test_without_a_bot_nobody_is_asked_about_one():
     made = checks(dataclasses.replace(HEALTHY, bot_name=""))
     assert {"token", "chat", "owner", "network", "webhook"} & {one.what for one in made} == set()
+
+
+# -- help ---------------------------------------------------------------------------------------
+
+
+HELPED = ("run", "setup", "status", "shell", "doctor", "events", "logs", "service", "practice", "version")
+
+
+@pytest.mark.parametrize("command", HELPED)
+def test_help_of_every_command_teaches_by_example(command, capsys, monkeypatch):
+    from actors.command_line import COMMANDS, parse
+
+    assert set(HELPED) == set(COMMANDS)
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    with pytest.raises(SystemExit) as ended:
+        parse([command, "--help"])
+    text = capsys.readouterr().out
+    assert ended.value.code == 0 and "examples:\n  switchboard" in text
+    assert all(len(line) <= COLUMNS for line in text.splitlines())
