@@ -91,11 +91,17 @@ def test_an_operator_looks_and_shows_no_token(cluster: Cluster) -> None:
     assert "leader.serving" in events and '"action": "leader.serving"' in logs
     assert "DEBUG" in events, "libraries are heard at this level"
     token = cluster.practice.token
-    everything = "".join(
-        path.read_text(errors="replace") for path in (cluster.home / "logs").glob("*") if path.is_file()
-    )
-    for secret in (token, token.partition(":")[2], cluster.lease().secret or "?"):
-        assert secret not in everything + events + logs + doctor.stdout + fixed.stdout
+    shown = "".join((events, logs, doctor.stdout, fixed.stdout))
+    for process in cluster.instances[0].members():
+        shown += repr(process.cmdline()) + repr(process.environ())
+    files = [path for path in cluster.home.rglob("*") if path.is_file()]
+    for secret in (token, token.partition(":")[2]):
+        assert secret not in shown
+        holding = {path.relative_to(cluster.home).as_posix() for path in files if secret.encode() in path.read_bytes()}
+        assert holding == {"practice/token"}
+    bus_secret = (cluster.lease().secret or "?").encode()
+    holding = {path.name.partition("-")[0] for path in files if bus_secret in path.read_bytes()}
+    assert holding == {"bus.db"} and bus_secret.decode() not in shown
 
 
 def test_the_shell_in_a_terminal(cluster: Cluster) -> None:
