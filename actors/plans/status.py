@@ -187,6 +187,8 @@ def _telegram(facts: StatusFacts) -> str:
         return "the process that talks to Telegram does not answer"
     if facts.live.get("token") == "refused":
         return "Telegram refuses the token"
+    if facts.live.get("poller_conflict") == "webhook":
+        return "a webhook is set on this bot, so its messages go elsewhere"
     if facts.live.get("poller_conflict"):
         return "another program reads this bot"
     age = (facts.live.get("poller") or {}).get("last_response_age_ms")

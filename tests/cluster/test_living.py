@@ -93,6 +93,7 @@ def test_a_webhook_is_named_and_left_to_whoever_set_it(cluster: Cluster, bot: Ow
         "switchboard setup. This continues by itself.",
     )
     bot.practice.write("waits", thread)
+    assert "a webhook is set on this bot" in " ".join(shown_status(cluster).split())
     assert bot.practice.state()["webhook"]["url"] == "https://elsewhere.example.org/hook"
     bot.server.call("deleteWebhook")
     cluster.wait_answer(thread, "waits")
