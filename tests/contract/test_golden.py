@@ -16,7 +16,9 @@ def test_every_kind_and_version_has_its_golden_message() -> None:
     """And none is there of a kind that is gone: an older process may still say it."""
     assert ANSWERS, "the kinds between actors are declared by importing `messages`"
     assert {path.name for path in BUS.iterdir()} == {bus_file(kind).name for kind in bus.KINDS}, WRITE
-    assert {path.name for path in TREE.iterdir()} == {tree_file(*one).name for one in CATALOGUE}, WRITE
+    # Tests declare kinds of their own beside those of `messages`.
+    ours = {one for one, cls in CATALOGUE.items() if cls.__module__.startswith("messages.")}
+    assert {path.name for path in TREE.iterdir()} == {tree_file(*one).name for one in ours}, WRITE
 
 
 @pytest.mark.parametrize("path", sorted(BUS.iterdir()), ids=lambda path: path.stem)
