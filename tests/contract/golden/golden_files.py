@@ -6,11 +6,13 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from messages import bus
+from messages import bus, launcher
 from messages.kind import CATALOGUE
 from tests.support.bus_samples import sample
 
 HERE = Path(__file__).parent
+
+assert launcher.LeadTree, "what main and the launcher say is declared by importing it"
 BUS, TREE = HERE / "bus", HERE / "tree"
 
 
