@@ -145,6 +145,10 @@ def test_at_debug_libraries_are_heard_and_a_planted_token_is_not(log, monkeypatc
     open_log(log.parent)
     monkeypatch.setattr(logging, "lastResort", logging.lastResort)
     handlers, level = logging.root.handlers[:], logging.root.level
+    for name in ("httpx", "httpcore", "telegram"):
+        # A session of another test in this process may have silenced them.
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.NOTSET)
+        logging.getLogger(name).manager._clear_cache()
     odd = "planted-secret-of-an-odd-shape"
     redact(odd)
     try:

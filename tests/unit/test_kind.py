@@ -43,7 +43,8 @@ def plain_strategy(field):
         return st.floats(allow_nan=False, allow_infinity=False)
     if isinstance(field, fields.String):
         longest = [rule.max for rule in field.validators if isinstance(rule, validate.Length)]
-        return st.text(string.printable + "äß😀", min_size=1, max_size=min([20, *filter(None, longest)]))
+        least = [rule.min or 1 for rule in field.validators if isinstance(rule, validate.Length)]
+        return st.text(string.printable + "äß😀", min_size=max([1, *least]), max_size=min([20, *filter(None, longest)]))
     if isinstance(field, fields.List):
         return st.lists(plain_strategy(field.inner), max_size=3)
     if isinstance(field, fields.Dict):
