@@ -79,8 +79,8 @@ def test_a_name_that_is_none(name, capsys):
 @pytest.mark.parametrize(
     ("directory", "command", "name"),
     [
-        ("/work/api", ["/usr/bin/claude", "-p"], "api · claude"),
-        ("/work/api", None, "api · echo"),
+        ("/srv/api", ["/usr/bin/claude", "-p"], "api · claude"),
+        ("/srv/api", None, "api · echo"),
         ("/", None, "/ · echo"),
         ("/a\nb", None, "a?b · echo"),
         ("/x\udcff", None, "x? · echo"),

@@ -33,7 +33,7 @@ ANN_LIVES = World(p101=Liveness.ALIVE)
 
 
 def test_the_base_depends_on_each_of_its_parts():
-    parts = ("77", "/home", "/work/api", "api · claude")
+    parts = ("77", "/home", "/srv/api", "api · claude")
     base = base_identity(*parts)
     assert base == base_identity(77, *parts[1:]) and len(base) == 20
     for place in range(4):
@@ -52,12 +52,12 @@ def test_keys_of_the_first_and_later_ones():
 
 def test_the_first_claim_and_what_is_remembered(identities):
     claimed = identities.claim(
-        "abc", ANN, NOBODY, 100, "claude", "/work/api", "api", "switchboard -- claude"
+        "abc", ANN, NOBODY, 100, "claude", "/srv/api", "api", "switchboard -- claude"
     )
     assert (claimed.binding_key, claimed.ordinal, claimed.shown_number) == ("manual:abc", 0, 1)
     assert identities.get("manual:abc") == claimed == identities.all()[0]
     assert (claimed.owner, claimed.directory, claimed.command) == (
-        ANN, "/work/api", "switchboard -- claude"
+        ANN, "/srv/api", "switchboard -- claude"
     )
 
 
