@@ -26,6 +26,22 @@ class MessageInvalid(ValueError):
     """A message does not fit the schema of its kind."""
 
 
+class SchemaOnDemand:
+    """The class attribute SCHEMA: built when it is first asked for, then kept in its place.
+
+    What is plainly right never needs one, so most processes build few of the hundred; all of them would
+    cost a fifth of the start of every process, and memory for its life.
+    """
+
+    def __init__(self, name: str, declared: dict[str, fields.Field], unknown: str) -> None:
+        self._name, self._declared, self._unknown = name, declared, unknown
+
+    def __get__(self, instance: object, owner: Any) -> Schema:
+        schema: Any = Schema.from_dict(self._declared, name=self._name)
+        owner.SCHEMA = schema(unknown=self._unknown)
+        return owner.SCHEMA
+
+
 def said(field: fields.Field, meaning: str, default: Any = dataclasses.MISSING) -> Any:
     """Declare one field: its schema, its meaning with unit, and what absence means (the default)."""
     field.metadata = {**field.metadata, "description": meaning}
@@ -49,10 +65,9 @@ def message(kind: str, version: int = 1) -> Callable[[type[T]], type[T]]:
         # No slots: the class object must stay the one that the decorator received.
         body: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
         declared = {field.name: field.metadata["field"] for field in dataclasses.fields(body)}
-        schema_class: Any = Schema.from_dict(declared, name=f"{kind}V{version}Schema")
         body.KIND = kind
         body.VERSION = version
-        body.SCHEMA = schema_class(unknown=RAISE)
+        body.SCHEMA = SchemaOnDemand(f"{kind}V{version}Schema", declared, unknown=RAISE)
         body.CHECKS = {name: quick_check(field) for name, field in declared.items()}
         body.REQUIRED = frozenset(name for name, field in declared.items() if field.required)
         if (kind, version) in CATALOGUE:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields
 
+from messages.kind import SchemaOnDemand
+
 T = TypeVar("T", bound=type)
 
 SAFE_INTEGER = 2**53 - 1
@@ -22,7 +24,8 @@ class Wire:
     """Base of the declared classes; `@wire` gives the schema."""
 
     SCHEMA: ClassVar[Schema]
-    WIRE_NAMES: ClassVar[tuple[tuple[str, str], ...]]
+    FIELDS: ClassVar[tuple[tuple[str, str, fields.Field], ...]]
+    """The name of each field here and on the wire, and what it may hold."""
 
     if TYPE_CHECKING:
 
@@ -40,8 +43,7 @@ class Wire:
         if type(plain) is not dict:
             return None
         said: dict[str, Any] = {}
-        for name, wire_name in cls.WIRE_NAMES:
-            field = cls.SCHEMA.fields[name]
+        for name, wire_name, field in cls.FIELDS:
             if wire_name not in plain:
                 if field.required:
                     return None
@@ -55,7 +57,7 @@ class Wire:
     def plain(self) -> dict[str, Any]:
         """Plain data with the names of the wire; what is None is left out."""
         said: dict[str, Any] = {}
-        for name, wire_name in self.WIRE_NAMES:
+        for name, wire_name, _ in self.FIELDS:
             value = getattr(self, name)
             if value is None:
                 continue
@@ -81,9 +83,8 @@ def wire(cls: T) -> T:
         schema_field = field.metadata["field"]
         schema_field.data_key = camel(field.name)
         declared[field.name] = schema_field
-    schema: Any = Schema.from_dict(declared, name=f"{declared_class.__name__}WireSchema")
-    declared_class.SCHEMA = schema(unknown=EXCLUDE)
-    declared_class.WIRE_NAMES = tuple((name, camel(name)) for name in declared)
+    declared_class.SCHEMA = SchemaOnDemand(f"{declared_class.__name__}WireSchema", declared, unknown=EXCLUDE)
+    declared_class.FIELDS = tuple((name, camel(name), field) for name, field in declared.items())
     return declared_class
 
 

@@ -31,7 +31,7 @@ def test_three_terminals(cluster: Cluster) -> None:
     for one in (first, *others):
         assert all(re.match(r"(ready )?role=", line) for line in one.lines), one.lines
 
-    status = cluster.status()
+    status = cluster.printed_status()
     assert status["leader"]["pid"] == first.pid
     assert {f["thread_name"] for f in status["followers"]} == {"api", "web", "ml"}
     assert {t["thread_id"] for t in status["threads"]} == set(threads.values())

@@ -4,6 +4,7 @@
 """
 
 import ast
+import functools
 import sys
 from pathlib import Path
 
@@ -93,10 +94,12 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
 
 
+@functools.cache
 def imported(path):
     """The dotted names of the modules that a file imports, wherever in it."""
     names = set()
@@ -113,6 +116,7 @@ def tops(path):
     return {name.partition(".")[0] for name in imported(path)}
 
 
+@functools.cache
 def calls(path):
     return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
 
