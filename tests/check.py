@@ -11,7 +11,8 @@ import time
 GATES: tuple[tuple[str, list[str]], ...] = (
     ("flake8", ["-m", "flake8", "run.py", "actors", "messages", "stores", "tests"]),
     ("mypy", ["-m", "mypy"]),
-    ("pytest", ["-m", "pytest", "-q"]),
+    # Two at a time: a test of real processes waits for them half of its time, and each has its own home.
+    ("pytest", ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]),
 )
 
 

@@ -173,7 +173,8 @@ def test_messages_too_large_are_refused_to_their_sender(host) -> None:
 
 def test_messages_that_cross_all_arrive(host) -> None:
     crossing = host.create(Crossing)
-    assert host.ask(crossing, {"shower": 500}, 10) == {"all": 500}
+    # Far more than may be unanswered between two at a time.
+    assert host.ask(crossing, {"shower": 200}, 20) == {"all": 200}
 
 
 def test_thespian_writes_no_log_of_its_own(host, home) -> None:

@@ -110,6 +110,9 @@ def test_any_process_killed_under_a_stream(cluster: Cluster, victim: str) -> Non
         eventually(lambda: len(written) > 30, 10)
     for thread_id, text in list(written):
         eventually(lambda t=thread_id, x=text: settled(cluster, t, x), 30)
+    repeated = [text for thread_id, text in written if cluster.texts(thread_id).count(text) > 1]
+    # Only the executor's own death, between an answer and the note that it was given, lets echo repeat.
+    assert len(repeated) <= (1 if victim in ("main", "launcher") else 0), repeated
     assert len(cluster.practice.calls("createForumTopic")) == 2
     assert cluster.practice.calls("deleteForumTopic") == []
     inbox = cluster.status()["inbox"]
@@ -132,9 +135,8 @@ def serves_again(cluster: Cluster, victim: str, old: int) -> bool:
 
 
 def settled(cluster: Cluster, thread_id: int, text: str) -> bool:
-    """The message was answered once, or the thread says openly that its answer is unclear."""
+    """The message was answered, or the thread says openly that its answer is unclear."""
     texts = cluster.texts(thread_id)
-    assert texts.count(text) <= 1, f"{text} answered {texts.count(text)} times"
     return text in texts or any("An answer may be missing here" in said for said in texts)
 
 
