@@ -125,12 +125,14 @@ class _Loop:
             self._turn()
 
     def _prepare(self) -> None:
+        gc.disable()
         for name in self._unprepared:
             importlib.import_module(name)
         self._unprepared = ()
         gc.collect()
         # Nothing of this is garbage, and looking whether it is would copy every page in every child.
         gc.freeze()
+        gc.enable()
         self._tell_main(said.LauncherReady())
 
     def _turn(self) -> None:
