@@ -12,7 +12,7 @@ GATES: tuple[tuple[str, list[str]], ...] = (
     ("flake8", ["-m", "flake8", "run.py", "actors", "messages", "stores", "tests"]),
     ("mypy", ["-m", "mypy"]),
     # Two at a time: a test of real processes waits for them half of its time, and each has its own home.
-    ("pytest", ["-m", "pytest", "-q", "-n", "3", "--dist", "worksteal"]),
+    ("pytest", ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]),
 )
 
 

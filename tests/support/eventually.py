@@ -8,7 +8,7 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 _FIRST_PAUSE = 0.005
-_LONGEST_PAUSE = 0.05
+_LONGEST_PAUSE = 0.1
 
 
 class NeverHappened(AssertionError):
