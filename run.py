@@ -279,8 +279,7 @@ def _preload() -> None:
 
 def _choose(options: argparse.Namespace, home: Home, config: Any) -> tuple[ChosenBot, bool]:
     from actors.bot_choice import PRACTICE, ChosenBot, Wanted, choose_bot
-    from actors.sandbox.chat import OWNER
-    from actors.sandbox.credentials import practice_token
+    from actors.sandbox.credentials import OWNER_ID, practice_token
     from stores.token_variables import GIVEN, keep, take, variables
 
     wanted = Wanted(
@@ -294,7 +293,7 @@ def _choose(options: argparse.Namespace, home: Home, config: Any) -> tuple[Chose
             keep(GIVEN, bot.token)
         return bot, False
     token = practice_token(home.practice)
-    return ChosenBot(PRACTICE, token, None, OWNER.user_id, OWNER.user_id, is_new=False), True
+    return ChosenBot(PRACTICE, token, None, OWNER_ID, OWNER_ID, is_new=False), True
 
 
 def _current_directory() -> str:
@@ -365,10 +364,10 @@ def _compose(
     from actors.follower import Follower
     from actors.instance import Parts
     from actors.pairing_desk import Counter, PairingDesk
-    from actors.plans.absences import stopped
     from actors.plans.election import Role
     from actors.plans.follower import FollowerPlan
     from actors.plans.place import shown_directory
+    from actors.plans.thread_texts import stopped
     from actors.session import Session
     from stores.bindings import Bindings
     from stores.bus_settings import BusSettings

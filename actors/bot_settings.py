@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.bot_choice import ChosenBot
-from actors.plans.poll_proof import PROOF_MS
+from actors.plans.election import PROOF_MS
 from stores.config import BotConfig, Config
 from stores.home import Home
 from stores.pairing import Pairing
+from stores.token_fingerprint import token_fingerprint
 from stores.token_variables import GIVEN
-from stores.updates import token_fingerprint
 
 PROOF_VARIABLE = "SWITCHBOARD_PROOF_S"
 

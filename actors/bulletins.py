@@ -5,8 +5,8 @@ from typing import Any
 
 from actors import instance_texts as texts
 from actors.plans.call_result import TOKEN_OF_ANOTHER_BOT
-from actors.plans.thread_grant import TOPICS_OFF_PRIVATE
 from actors.terminal import Terminal
+from messages.texts import TOPICS_OFF_PRIVATE
 
 CONFLICTS = {"foreign-poller": texts.POLL_CONFLICT, "webhook": texts.WEBHOOK}
 

@@ -164,7 +164,7 @@ class House:
 
 def practice_bot(home: Home) -> ChosenBot | None:
     """The practice bot, once the practice chat was started here."""
-    from actors.sandbox.chat import OWNER
+    from actors.sandbox.credentials import OWNER_ID
 
     try:
         token = (home.practice / "token").read_text("ascii").strip()
@@ -173,7 +173,7 @@ def practice_bot(home: Home) -> ChosenBot | None:
     redact(token)
     if not token.partition(":")[0].isdecimal():
         return None
-    return ChosenBot(PRACTICE, token, None, OWNER.user_id, OWNER.user_id, is_new=False)
+    return ChosenBot(PRACTICE, token, None, OWNER_ID, OWNER_ID, is_new=False)
 
 
 def practice_root(home: Home) -> str | None:

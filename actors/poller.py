@@ -14,7 +14,7 @@ from actors.bot_session import BotSession
 from actors.faults import fault
 from actors.fence import LeaseFence
 from actors.plans.call_result import CallResult, Ending
-from actors.plans.poll_proof import PROOF_MS
+from actors.plans.election import PROOF_MS
 from actors.plans.poller import QUIET_PROOFS, PollerPlan
 
 CONNECTIONS = 2

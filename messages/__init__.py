@@ -1,35 +1,11 @@
 """What is said: one schema a kind, versioned; no behaviour.
 
 `ANSWERS` maps each command to the kinds that may answer it; every command may fail with `CommandFailed`.
-A kind without answers is an event: nobody waits for it and it may be lost.
+A kind without answers is an event: nobody waits for it and it may be lost. The kinds between actors are
+declared by importing `messages.envelope`; whoever speaks on the bus alone has no use for them.
 """
 
 from collections.abc import Mapping
-
-from messages import (
-    actor,
-    follower_mutation,
-    follower_registry,
-    inbox,
-    leader,
-    poller,
-    prune_supervisor,
-    target_provisioner,
-    telegram_gateway,
-)
-
-__all__ = [
-    "ANSWERS",
-    "actor",
-    "follower_mutation",
-    "follower_registry",
-    "inbox",
-    "leader",
-    "poller",
-    "prune_supervisor",
-    "target_provisioner",
-    "telegram_gateway",
-]
 
 ANSWERS: Mapping[str, tuple[str, ...]] = {
     "ConfigureChild": ("ChildConfigured", "CommandFailed"),

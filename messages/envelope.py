@@ -5,7 +5,31 @@ from typing import Any
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
+from messages import (
+    actor,
+    follower_mutation,
+    follower_registry,
+    inbox,
+    leader,
+    poller,
+    prune_supervisor,
+    target_provisioner,
+    telegram_gateway,
+)
 from messages.kind import MessageInvalid, dump_body, load_body
+
+BODIES = (
+    actor,
+    follower_mutation,
+    follower_registry,
+    inbox,
+    leader,
+    poller,
+    prune_supervisor,
+    target_provisioner,
+    telegram_gateway,
+)
+"""What an envelope may carry: whoever can load one has every kind in the catalogue."""
 
 
 class ReceiverSchema(Schema):

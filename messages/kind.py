@@ -11,6 +11,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from marshmallow import RAISE, Schema, ValidationError, fields
 
+from messages.frozen import frozen
 from messages.quick_check import quick_check
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ def message(kind: str, version: int = 1) -> Callable[[type[T]], type[T]]:
 
     def declare(cls: type[T]) -> type[T]:
         # No slots: the class object must stay the one that the decorator received.
-        body: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+        body: Any = frozen(cls)
         declared = {field.name: field.metadata["field"] for field in dataclasses.fields(body)}
         body.KIND = kind
         body.VERSION = version

@@ -96,6 +96,16 @@ PROCESS_ABSENT = (
 PROCESS_ABSENT_PLAIN = "Stopped. What you write here waits."
 PROCESS_SILENT = "The process does not answer at present. What you write here waits."
 
+# -- why a process gets no thread -----------------------------------------------------------------
+
+TOPICS_OFF_PRIVATE = (
+    "Threaded Mode is off for this bot, so only one process can use it. Switch it on in @BotFather; "
+    "this continues by itself."
+)
+TOPICS_OFF_GROUP = (
+    "Topics are off in this group. Switch them on in its settings; this continues by itself."
+)
+
 # -- threads ---------------------------------------------------------------------------------------
 
 CONNECTED = "{name} is connected. Write here to give it work. /stop /new /status"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields
 
+from messages.frozen import frozen
 from messages.kind import SchemaOnDemand
 
 T = TypeVar("T", bound=type)
@@ -77,7 +78,7 @@ def camel(name: str) -> str:
 
 def wire(cls: T) -> T:
     """Make a class of annotated `messages.kind.said` fields a frozen dataclass with a schema."""
-    declared_class: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    declared_class: Any = frozen(cls)
     declared: dict[str, fields.Field] = {}
     for field in dataclasses.fields(declared_class):
         schema_field = field.metadata["field"]

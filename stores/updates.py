@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -118,8 +117,3 @@ class Intake:
 def canonical(update: Mapping[str, Any]) -> str:
     """One text for one content, whatever the order of its members."""
     return json.dumps(update, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def token_fingerprint(token: str) -> str:
-    """What may be stored of a token."""
-    return hashlib.sha256(token.encode()).hexdigest()

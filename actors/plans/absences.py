@@ -12,7 +12,7 @@ from actors.plans import thread_texts
 from actors.plans.choosing import CALL_DEADLINE_MS
 from actors.plans.effects import Effect, Effects, Now, Send, Write
 from messages.telegram_gateway import CallTelegram
-from messages.texts import PROCESS_ABSENT, PROCESS_ABSENT_PLAIN, PROCESS_SILENT
+from messages.texts import PROCESS_SILENT
 
 NOTICE_GRACE_MS = 5_000
 """A process that is only changing its leader or restarting is back within this time."""
@@ -74,19 +74,12 @@ def welcome(back: Welcome, waiting: int, now: Now) -> Effect:
     return _message(back.chat_id, back.thread_id, thread_texts.back(away, waiting))
 
 
-def stopped(directory: str | None, command: str | None) -> str:
-    """The last words of a process that ends in order, and what is said for one that could not."""
-    if directory and command:
-        return PROCESS_ABSENT.format(directory=directory, command=command)
-    return PROCESS_ABSENT_PLAIN
-
-
 def _words(absent: Absent) -> str:
     if absent.lost:
         return thread_texts.lost(absent.time)
     if absent.silent:
         return PROCESS_SILENT
-    return stopped(absent.directory, absent.command)
+    return thread_texts.stopped(absent.directory, absent.command)
 
 
 def _message(chat_id: int, thread_id: int | None, text: str) -> Send:

@@ -20,6 +20,9 @@ REST_MS = 30_000
 YIELD_MS = 10_000
 """So long one that gave the lease up at an operator's wish lets others go first."""
 
+PROOF_MS = 5_000
+"""So long a home that never led a bot listens for another reader, unless the environment says otherwise."""
+
 HEIRS = 2
 """So many of the lowest slots are ready to lead at once."""
 

@@ -13,7 +13,7 @@ import dataclasses
 from typing import Any
 
 from actors.plans.effects import Effects, Now, Send, WakeAfter
-from actors.plans.poll_proof import PROOF_MS
+from actors.plans.election import PROOF_MS
 from messages.leader import OwnerPaired
 from messages.owner_texts import PAIRED
 from messages.poller import PollingContested, ProvePolling, StartPolling

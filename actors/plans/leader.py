@@ -34,8 +34,8 @@ from actors.plans.effects import (
     WakeAfter,
     Write,
 )
+from actors.plans.election import PROOF_MS
 from actors.plans.gathering import Gathering
-from actors.plans.poll_proof import PROOF_MS
 from actors.plans.poller import QUIET_PROOFS
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
 from messages.actor import CommandFailed, ConfigureChild, DescribeActor, Ping

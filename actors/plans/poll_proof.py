@@ -12,8 +12,6 @@ from actors.plans.call_result import CallResult, Ending
 from actors.plans.effects import Effects, Now, Perform, Reply, WakeAfter
 from messages.poller import PollingContested, PollingProven, ProvePolling
 
-PROOF_MS = 5_000
-"""How long it takes, unless the environment says otherwise."""
 PAUSE_MS = 1_000
 """Between polls that end at once: updates wait there, and none may be confirmed."""
 ANSWER_S = 10

@@ -12,7 +12,8 @@ from typing import Any
 
 from actors.plans.call_result import CallResult, Ending, is_news
 from actors.plans.effects import Effects, Notify, Now, Perform, Reply, Send, WakeAfter
-from actors.plans.poll_proof import PROOF_MS, PollProof, conflict_cause
+from actors.plans.election import PROOF_MS
+from actors.plans.poll_proof import PollProof, conflict_cause
 from messages.inbox import AdmitUpdates, FetchCursor
 from messages.leader import EpochLost
 from messages.poller import PollConflict, PollingStarted, PollingStopped

@@ -13,6 +13,7 @@ from actors.plans.effects import Effect, Effects, Notify, Now, Reply, Write
 from actors.plans.telegram_verdict import Meaning, Verdict
 from actors.plans.thread_step import Scene, Step, ask_telegram, is_group, refused
 from messages.target_provisioner import ProvisionTarget, ReplaceTarget, TargetProvisioned
+from messages.texts import TOPICS_OFF_GROUP, TOPICS_OFF_PRIVATE
 
 SLOW_MS = 1_000
 """From here on a grant is worth an event."""
@@ -21,13 +22,6 @@ SLOTS_TAKEN = "26 processes have a thread already, and all of them may still be 
 UNCLEAR_CREATION = (
     "Telegram did not answer when a thread was being created, so there may be one. "
     "This waits for Telegram's word of it."
-)
-TOPICS_OFF_PRIVATE = (
-    "Threaded Mode is off for this bot, so only one process can use it. Switch it on in @BotFather; "
-    "this continues by itself."
-)
-TOPICS_OFF_GROUP = (
-    "Topics are off in this group. Switch them on in its settings; this continues by itself."
 )
 
 

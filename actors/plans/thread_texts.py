@@ -14,6 +14,8 @@ from messages.texts import (
     LOST,
     LOST_AT,
     ONE_WAITED,
+    PROCESS_ABSENT,
+    PROCESS_ABSENT_PLAIN,
     SOME_WAITED,
     THREAD_REPLACED,
 )
@@ -39,6 +41,13 @@ def back(away_ms: int | None, waiting: int) -> str:
 def lost(time: str | None) -> str:
     """The last words about a process that died; None: nobody knows when."""
     return LOST if time is None else LOST_AT.format(time=time)
+
+
+def stopped(directory: str | None, command: str | None) -> str:
+    """The last words of a process that ends in order, and what is said for one that could not."""
+    if directory and command:
+        return PROCESS_ABSENT.format(directory=directory, command=command)
+    return PROCESS_ABSENT_PLAIN
 
 
 def absence(milliseconds: int) -> str:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from actors.sandbox import telegram_objects
+from actors.sandbox.credentials import OWNER_ID
 from actors.sandbox.errors import bad_request
 from stores.practice_chat import Message, Person, PracticeChatStore, Thread, WaitingUpdate
 
-OWNER = Person(1001, "You")
+OWNER = Person(OWNER_ID, "You")
 BOT_NAME = "Practice"
 BOT_USERNAME = "switchboard_practice_bot"
 

@@ -1,6 +1,6 @@
-"""The two secrets of a practice chat: the key of its control side and page, and its bot's token.
+"""Who is who in a practice chat: its owner, the key of its control side and page, and its bot's token.
 
-Each is made once per home and kept in its own 0600 file; neither is ever an argument or a variable
+Each secret is made once per home and kept in its own 0600 file; neither is ever an argument or a variable
 of the environment.
 """
 
@@ -14,6 +14,9 @@ from pathlib import Path
 
 from actors.sandbox.failure import PracticeChatFailed
 from stores.private_files import FILE_MODE, file_lock, replace_private_file
+
+OWNER_ID = 1001
+"""The user whom its bot obeys: whoever opens the page."""
 
 _TOKEN = re.compile(r"(\d{9,10}):[A-Za-z0-9_-]{35}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{16,128}")

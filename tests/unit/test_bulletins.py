@@ -5,8 +5,8 @@ import io
 from actors import instance_texts as texts
 from actors.bulletins import Bulletins
 from actors.plans.call_result import TOKEN_OF_ANOTHER_BOT
-from actors.plans.thread_grant import TOPICS_OFF_PRIVATE
 from actors.terminal import Terminal
+from messages.texts import TOPICS_OFF_PRIVATE
 
 OFF = texts.THREADED_MODE_OFF.format(bot="@work_bot")
 

@@ -2,16 +2,26 @@
 
 import dataclasses
 import json
+import pickle
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from marshmallow import fields, validate
 
-import messages
-from messages.actor import CommandFailed, ConfigureChild, Pong
+from messages.actor import (
+    CommandFailed,
+    ConfigureChild,
+    DescribeActor,
+    PeersIntroduced,
+    Ping,
+    Pong,
+)
+from messages.envelope import BODIES
 from messages.kind import CATALOGUE, MessageInvalid, dump_body, load_body, message, said
 
+MESSAGES = Path(__file__).resolve().parents[2] / "messages"
 KINDS = sorted(CATALOGUE.items())
 
 
@@ -120,7 +130,30 @@ def test_a_body_is_checked_on_the_way_out_too():
 def test_a_body_is_a_frozen_value():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Pong(pid=1).pid = 2
-    assert Pong(pid=1) == Pong(pid=1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        del Pong(pid=1).pid
+    assert Pong(pid=1) == Pong(pid=1) != Pong(pid=2)
+    assert len({Pong(pid=1), Pong(pid=1), Pong(pid=2)}) == 2
+    # What only looks the same is another word.
+    assert Ping() != DescribeActor()
+    assert repr(Pong(pid=1)) == "Pong(pid=1)"
+
+
+def test_a_body_is_filled_by_the_names_of_its_fields():
+    said = CommandFailed(reason="internal", text="no")
+    assert dataclasses.replace(said, text="yes") == CommandFailed(reason="internal", text="yes")
+    assert pickle.loads(pickle.dumps(said)) == said
+    dump_body(said)
+    assert said == CommandFailed(reason="internal", text="no"), "having been seen is no part of it"
+    with pytest.raises(TypeError, match="missing or unknown: pid"):
+        Pong()
+    with pytest.raises(TypeError, match="missing or unknown: more"):
+        Pong(pid=1, more=2)
+
+
+def test_whoever_loads_envelopes_knows_every_kind_between_actors():
+    declaring = {path.stem for path in MESSAGES.glob("*.py") if "\n@message(" in path.read_text()}
+    assert declaring - {"launcher"} == {module.__name__.removeprefix("messages.") for module in BODIES}
 
 
 def test_a_kind_is_declared_once_a_version():
@@ -155,5 +188,5 @@ def test_each_kind_and_field_says_what_it_means(kind, cls):
 
 def test_addresses_of_thespian_travel_in_the_one_message_that_carries_them():
     # Everything else is JSON; a body of this kind never leaves the tree.
-    assert messages.actor.PeersIntroduced(peers={"inbox": {"incarnation": 1, "address": object()}})
+    assert PeersIntroduced(peers={"inbox": {"incarnation": 1, "address": object()}})
     assert dump_body(ConfigureChild(key="inbox", incarnation=1, settings={"epoch": 1}))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marshmallow import fields, validate
 
-import messages  # noqa: F401
+import messages.envelope  # noqa: F401
 from messages.kind import CATALOGUE
 from messages.quick_check import quick_check
 

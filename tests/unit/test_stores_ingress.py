@@ -7,7 +7,8 @@ import pytest
 from stores import ingress as ingress_module
 from stores.errors import CapacityReached, Deposed, IdentityMismatch, IngressConflict
 from stores.ingress import Ingress
-from stores.updates import AdmitResult, IngressCounts, Intake, Waiting, token_fingerprint
+from stores.token_fingerprint import token_fingerprint
+from stores.updates import AdmitResult, IngressCounts, Intake, Waiting
 from tests.support.stores import CHAT, ingress_database
 
 

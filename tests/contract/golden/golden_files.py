@@ -6,13 +6,13 @@ from typing import Any
 
 from marshmallow import fields, validate
 
-from messages import bus, launcher
+from messages import bus, envelope, launcher
 from messages.kind import CATALOGUE
 from tests.support.bus_samples import sample
 
 HERE = Path(__file__).parent
 
-assert launcher.LeadTree, "what main and the launcher say is declared by importing it"
+assert launcher.LeadTree and envelope.BODIES, "kinds are declared by importing them"
 BUS, TREE = HERE / "bus", HERE / "tree"
 
 
