@@ -1,28 +1,29 @@
 """The leader's end of the bus: a Unix socket, its connections, and their lines. It decides nothing.
 
-It reports `requests` (parsed lines of peers of the same user), `connection_closed` and `listening`, and
-carries out what the registry wants: listen, answer, relay to a follower, close. Requests go to the mailbox in
-batches, one line of each connection in turn, and the next batch only when the mailbox is done with the last:
-a peer that floods waits behind itself and delays another by part of a batch at most.
+It lives in the mailbox of the registry and never blocks: the mailbox watches `fileno`, which is readable when
+anything is to be done, and calls `turn`. No thread stands between a peer's line and its answer. Each turn gives
+a batch of requests, one line of each connection in turn; what is left over comes with the next turn, so that a
+peer that floods waits behind itself and delays another, or another message of the mailbox, by a batch at most.
 """
 
-import asyncio
 import collections
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import os
+import selectors
 import socket
 import struct
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from actors.bus_connection import BusConnection
-from actors.bus_line import Line, LineReader, LineTooLong
+from actors.bus_line import Line, LineTooLong
 from actors.event_log import log_event
 from actors.orphans import close_in_children, forget
-from actors.plans.relays import TransportFailed
 from messages.bus import Ack, Envelope, InvalidEnvelope, OtherEnvelope, parse_line
 
 MAX_CONNECTIONS = 512
@@ -30,8 +31,11 @@ MOST_OF_ONE_PROCESS = 64
 """One process that opens more keeps nobody else out."""
 BATCH = 64
 """Requests handed to the mailbox at once."""
-RELAY_CONNECT_S = 2.0
 TOO_LONG = "longer than a line may be"
+
+_ACCEPTED_AT_ONCE = 64
+_FULL_FOR_S = 1.0
+_FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,77 +56,123 @@ class Outgoing:
     answers: int = 0
 
 
-class BusEndpoint:
-    """The I/O object of the FollowerRegistry."""
+@dataclasses.dataclass(slots=True)
+class Turn:
+    """What one turn brought: requests of peers of the same user, and connections that ended after them."""
 
-    def __init__(self, emit: Callable[[str, Any], None]) -> None:
-        self._emit = emit
-        self._server: asyncio.Server | None = None
+    arrived: list[Arrived] = dataclasses.field(default_factory=list)
+    ended: list[int] = dataclasses.field(default_factory=list)
+
+
+class BusEndpoint:
+    """The socket of the FollowerRegistry; made after the fork, in the process that serves it."""
+
+    def __init__(self) -> None:
+        # Of the kinds with a descriptor of their own, which is all that the mailbox watches.
+        self._selector: Any = selectors.DefaultSelector()
+        # Holds a byte while requests are left over, so that the mailbox comes back for them.
+        self._left_over, self._reminder = socket.socketpair()
+        self._is_reminded = False
+        self._selector.register(self._left_over, selectors.EVENT_READ)
+        for kept in (self._selector, self._left_over, self._reminder):
+            close_in_children(kept.fileno())
+        self._listener: socket.socket | None = None
+        self._full_until = 0.0
         self._path: Path | None = None
         self._connections: dict[int, BusConnection] = {}
         self._turns: collections.deque[BusConnection] = collections.deque()
-        self._is_with_mailbox = False
-        self._is_due = False
         self._numbers = 0
         self._is_crowded = False
 
-    async def open(self) -> None:
-        """Nothing is bound until the Leader says so."""
-
-    async def close(self) -> None:
-        """Stop listening, drop everyone, and leave no socket file behind."""
-        await self.perform_close_endpoint()
+    @property
+    def fileno(self) -> int:
+        """Readable when there is something for `turn`."""
+        return self._selector.fileno()
 
     # -- listening ------------------------------------------------------------------------------
 
-    async def perform_listen(self, path: str) -> str:
-        """Bind the socket (0600 in a 0700 directory) and serve; returns the path."""
-        await self.perform_close_endpoint()
+    def listen(self, path: str) -> str:
+        """Bind the socket (0600 in a 0700 directory) and serve; returns the path, raises OSError."""
+        self.shut()
         self._path = Path(path)
         for left in self._path.parent.glob(f"{self._path.name.partition('-')[0]}-*.sock"):
             # Of an earlier epoch: whoever bound it no longer leads, or serves nobody new.
             with contextlib.suppress(FileNotFoundError):
                 left.unlink()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        close_in_children(listener.fileno())
+        self._listener = listener
         mask = os.umask(0o177)
         try:
             listener.bind(path)
         finally:
             os.umask(mask)
         listener.setblocking(False)
-        close_in_children(listener.fileno())
-        loop = asyncio.get_running_loop()
         # Room for a crowd: whoever finds none is turned away by the system, without a word of ours.
-        self._server = await loop.create_unix_server(
-            self._connection, sock=listener, backlog=2 * MAX_CONNECTIONS
-        )
+        listener.listen(2 * MAX_CONNECTIONS)
+        self._selector.register(listener, selectors.EVENT_READ)
         return path
 
-    async def perform_close_endpoint(self) -> None:
-        """Stop listening and drop every connection."""
-        if self._server is not None:
-            for listener in self._server.sockets:
-                forget(listener.fileno())
-            self._server.close()
-            self._server = None
+    def shut(self) -> None:
+        """Stop listening, drop everyone, and leave no socket file behind."""
+        if self._listener is not None:
+            if self._listener in self._selector.get_map():
+                self._selector.unregister(self._listener)
+            forget(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
         for connection in list(self._connections.values()):
             connection.drop()
+            self._mind(connection)
         if self._path is not None:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
             self._path = None
 
-    def _connection(self) -> BusConnection:
-        self._numbers += 1
-        return BusConnection(self._numbers, self)
+    def close(self) -> None:
+        """The end of it."""
+        self.shut()
+        for kept in (self._left_over, self._reminder, self._selector):
+            forget(kept.fileno())
+            kept.close()
 
-    def admits(self, connection: BusConnection) -> bool:
-        """A peer of this user, while there are not too many."""
-        uid, connection.peer_pid = peer_credentials(connection.transport.get_extra_info("socket"))
+    def adopt(self, peer: socket.socket) -> None:
+        """Serve this peer, if it is of this user and there are not too many."""
+        close_in_children(peer.fileno())
+        uid, pid = peer_credentials(peer)
+        if not self._admits(uid, pid):
+            forget(peer.fileno())
+            peer.close()
+            return
+        self._numbers += 1
+        connection = BusConnection(self._numbers, peer, pid)
+        self._connections[connection.number] = connection
+        self._mind(connection)
+
+    def _accept(self, listener: socket.socket) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                peer, _ = listener.accept()
+            except OSError as failure:
+                if failure.errno in _FULL:
+                    # It stays readable; looking at it again at once would only spin.
+                    log_event("bus.no_descriptors", "WARNING", text=failure.strerror)
+                    self._selector.unregister(listener)
+                    self._full_until = time.monotonic() + _FULL_FOR_S
+                return
+            self.adopt(peer)
+
+    def listen_again(self) -> None:
+        """After a second without descriptors."""
+        if self._full_until and time.monotonic() > self._full_until:
+            self._full_until = 0.0
+            if self._listener is not None:
+                self._selector.register(self._listener, selectors.EVENT_READ)
+
+    def _admits(self, uid: int | None, pid: int | None) -> bool:
         if uid is not None and uid != os.geteuid():
             log_event("bus.foreign_user", "WARNING", uid=uid)
             return False
-        pid = connection.peer_pid
         share = sum(pid is not None and one.peer_pid == pid for one in self._connections.values())
         if share >= MOST_OF_ONE_PROCESS or len(self._connections) >= MAX_CONNECTIONS:
             if not self._is_crowded:
@@ -131,82 +181,83 @@ class BusEndpoint:
             self._is_crowded = True
             return False
         self._is_crowded = False
-        self._connections[connection.number] = connection
         return True
-
-    def is_gone(self, connection: BusConnection) -> None:
-        """Whatever is still answered to it is lost."""
-        self._connections.pop(connection.number, None)
 
     # -- hearing --------------------------------------------------------------------------------
 
-    def wants_turn(self, connection: BusConnection) -> None:
-        """It has lines, or its end is to be reported after them."""
-        if connection.has_turn or connection.number not in self._connections:
-            return
-        connection.has_turn = True
-        self._turns.append(connection)
-        if not self._is_due and not self._is_with_mailbox:
-            # Not at once: whoever else is readable now shares the batch.
-            self._is_due = True
-            asyncio.get_running_loop().call_soon(self._hand_over)
+    def turn(self) -> Turn:
+        """Take and send what is possible now; returns the next requests and the streams that ended."""
+        self.listen_again()
+        for key, mask in self._selector.select(0):
+            peer = key.fileobj
+            if isinstance(peer, BusConnection):
+                if mask & selectors.EVENT_WRITE:
+                    peer.flush()
+                if mask & selectors.EVENT_READ:
+                    peer.read()
+                self._mind(peer)
+            elif self._listener is not None and peer is self._listener:
+                self._accept(peer)
+        turn = self._next()
+        self._remind(bool(self._turns))
+        return turn
 
-    def _hand_over(self) -> None:
-        self._is_due = False
-        batch: list[Arrived] = []
-        over: list[int] = []
-        while self._turns and len(batch) < BATCH:
+    def _next(self) -> Turn:
+        turn = Turn()
+        while self._turns and len(turn.arrived) < BATCH:
             connection = self._turns.popleft()
             if connection.lines:
                 arrived = _parsed(connection, connection.take())
-                batch.append(arrived)
+                turn.arrived.append(arrived)
                 if isinstance(arrived.envelope, Ack):
                     connection.settled()
+                    self._mind(connection)
             connection.has_turn = bool(connection.lines)
             if connection.lines:
                 self._turns.append(connection)
             elif connection.is_over and not connection.is_told:
                 connection.is_told = True
-                over.append(connection.number)
-        if batch:
-            self._is_with_mailbox = True
-            self._emit("requests", tuple(batch))
-        for number in over:
-            self._emit("connection_closed", number)
+                turn.ended.append(connection.number)
+        return turn
+
+    def _remind(self, wanted: bool) -> None:
+        if wanted and not self._is_reminded:
+            self._reminder.send(b"\0")
+        elif self._is_reminded and not wanted:
+            self._left_over.recv(1)
+        self._is_reminded = wanted
+
+    def _mind(self, connection: BusConnection) -> None:
+        """Watch it for what it waits for, give it a turn when it has something, let it go when it is done."""
+        has_news = bool(connection.lines) or (connection.is_over and not connection.is_told)
+        if has_news and not connection.has_turn:
+            connection.has_turn = True
+            self._turns.append(connection)
+        is_done = connection.is_done
+        wanted = 0 if is_done else connection.wanted
+        if wanted != connection.watched_for:
+            if not wanted:
+                self._selector.unregister(connection)
+            elif connection.watched_for:
+                self._selector.modify(connection, wanted)
+            else:
+                self._selector.register(connection, wanted)
+            connection.watched_for = wanted
+        if is_done and self._connections.pop(connection.number, None) is not None:
+            forget(connection.fileno())
+            connection.close()
 
     # -- speaking -------------------------------------------------------------------------------
 
-    def now_answer(self, outgoing: Mapping[int, Outgoing], is_done: bool) -> None:
-        """Write these lines; who is gone loses them. `is_done` with a batch: the next may come."""
+    def say(self, outgoing: Mapping[int, Outgoing]) -> None:
+        """Write these lines; who is gone loses them."""
         for number, said in outgoing.items():
             connection = self._connections.get(number)
             if connection is not None:
                 connection.write(said.lines)
                 connection.settled(said.answers)
-        if is_done:
-            self._is_with_mailbox = False
-            if self._turns:
-                self._hand_over()
-
-    async def perform_relay(self, path: str, line: bytes, timeout_s: float) -> Any:
-        """One request to a follower that listens on its own socket: its answer, None where none came."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                async with asyncio.timeout(RELAY_CONNECT_S):
-                    reader, writer = await asyncio.open_unix_connection(path)
-                try:
-                    writer.write(line)
-                    answer = await LineReader(reader).next()
-                finally:
-                    writer.transport.abort()
-        except TimeoutError:
-            return TransportFailed("The follower did not answer in time.")
-        except OSError as failure:
-            return TransportFailed(f"The follower could not be reached: {failure.strerror}.")
-        if answer is None or isinstance(answer, LineTooLong):
-            return None
-        parsed = parse_line(answer)
-        return None if isinstance(parsed, InvalidEnvelope) else parsed
+                self._mind(connection)
+        self._remind(bool(self._turns))
 
 
 def _parsed(connection: BusConnection, line: Line) -> Arrived:

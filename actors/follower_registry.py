@@ -1,19 +1,21 @@
 """The FollowerRegistry: the live followers, and the bus endpoint they speak through.
 
 It owns the roster (in memory) and the ownership of messages that followers send (in `bus.db`). Requests
-pass the ledger before the plan sees them, so that a repeated one is carried out once.
+pass the ledger before the plan sees them, so that a repeated one is carried out once. The endpoint lives in
+the mailbox; only relays to followers with a socket of their own wait on the loop.
 """
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from actors.asyncio_actor import AsyncioActor
 from actors.base import HalfDone
 from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint, Outgoing
+from actors.bus_relay import BusRelay
 from actors.event_log import log_event
 from actors.faults import fault
-from actors.loop_thread import Io
+from actors.loop_thread import Io, PerformFailed
 from actors.plans.api_allowlist import own_message_of
 from actors.plans.bus_request import Asked, BusRequest
 from actors.plans.effects import Perform, Write
@@ -43,9 +45,9 @@ class FollowerRegistry(AsyncioActor, Supervisor):
 
     def __init__(self) -> None:
         super().__init__()
+        self.endpoint: Any = None
         self._ledger = RequestLedger()
         self._outgoing: dict[int, Outgoing] = {}
-        self._is_batch_done = False
 
     def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Ownership of messages; the lease is only read, for the secret."""
@@ -59,8 +61,36 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         )
 
     def make_io(self, settings: Mapping[str, Any]) -> Io:
-        """The socket."""
-        return BusEndpoint(self.emit)
+        """What goes out to followers that listen themselves."""
+        return BusRelay()
+
+    def configured(self) -> None:
+        """The endpoint is this process's own; nothing is bound until the Leader says so."""
+        self.endpoint = BusEndpoint()
+        super().configured()
+
+    def closing(self) -> None:
+        """Nobody is served any more."""
+        if self.endpoint is not None:
+            self.endpoint.close()
+            self.endpoint = None
+        super().closing()
+
+    def watched(self) -> list[int]:
+        """The endpoint, and the loop."""
+        return super().watched() + ([self.endpoint.fileno] if self.endpoint is not None else [])
+
+    def ready(self, filenos: list[int]) -> None:
+        """Hear what peers said, and what relays brought."""
+        if self.loop.fileno in filenos:
+            super().ready(filenos)
+        if self.endpoint.fileno in filenos:
+            turn = self.endpoint.turn()
+            # Each a step of its own.
+            for arrived in turn.arrived:
+                self._event("request", functools.partial(self._hear, arrived))
+            for number in turn.ended:
+                self._event("connection_closed", functools.partial(self._happened, "connection_closed", number))
 
     # -- rows that decisions need ---------------------------------------------------------------
 
@@ -82,16 +112,8 @@ class FollowerRegistry(AsyncioActor, Supervisor):
 
     # -- requests -------------------------------------------------------------------------------
 
-    def _happened(self, name: str, value: Any, *operation_id: str) -> None:
-        if name == "requests":
-            self._is_batch_done = True
-            for arrived in value:
-                # Each a step of its own; the ledger hears of it before the plan does.
-                self._event("request", functools.partial(self._hear, arrived))
-        else:
-            super()._happened(name, value, *operation_id)
-
     def _hear(self, arrived: Arrived) -> None:
+        """The ledger hears of it before the plan does."""
         envelope = arrived.envelope
         if isinstance(envelope, InvalidEnvelope):
             text = M.LINE_TOO_LONG if envelope.reason == TOO_LONG else M.INVALID_ENVELOPE
@@ -164,8 +186,23 @@ class FollowerRegistry(AsyncioActor, Supervisor):
                 arguments = dict(effect.arguments)
                 arguments["line"] = dump(arguments.pop("envelope"))
                 self.loop.submit("relay", effect.operation_id, arguments)
+            case "listen":
+                self._performed(effect, self.endpoint.listen)
+            case "close_endpoint":
+                self._performed(effect, self.endpoint.shut)
             case _:
                 super().perform_beside(effect)
+
+    def _performed(self, effect: Perform, work: Callable[..., Any]) -> None:
+        """Done here and now; the plan hears of it when its step is over, as of what the loop did."""
+        value: Any
+        try:
+            value = work(**effect.arguments)
+        except OSError as failure:
+            log_event("actor.io_failed", "ERROR", exception=True, operation=effect.operation)
+            value = PerformFailed(text=f"{type(failure).__name__} in {effect.operation}")
+        name = f"performed_{effect.operation}"
+        self._event(name, functools.partial(self._happened, name, value, effect.operation_id))
 
     def _settle(self, asked: Asked, ack: Ack) -> None:
         try:
@@ -190,8 +227,9 @@ class FollowerRegistry(AsyncioActor, Supervisor):
         return self._outgoing.setdefault(connection, Outgoing())
 
     def handled(self) -> None:
-        """One way to the loop for everything that is to be written."""
-        if (self._outgoing or self._is_batch_done) and not self.loop.is_closed:
-            said = {"outgoing": self._outgoing, "is_done": self._is_batch_done}
-            self._outgoing, self._is_batch_done = {}, False
-            self.loop.tell("answer", said)
+        """One write to each peer for everything that it is told."""
+        if self.endpoint is not None:
+            outgoing, self._outgoing = self._outgoing, {}
+            if outgoing:
+                self.endpoint.say(outgoing)
+            self.endpoint.listen_again()

@@ -10,6 +10,7 @@
   limited in number and time; running out of descriptors is survived;
 * a message too large for a frame is refused to its sender with MessageTooLarge;
 * of children that die together each death is told;
+* it looks at its descriptors with one system call (``actors/poll_once.py``);
 * Thespian's own log, which holds whole messages and lies in the temporary directory, is off.
 
 ``start_system`` starts an actor system on a free port. Importing this module sets Thespian's
@@ -69,6 +70,7 @@ from thespian.system.utilis import thesplog_control  # noqa: E402
 
 from actors.incoming import accept_incoming  # noqa: E402
 from actors.neighbours import is_strangers  # noqa: E402
+from actors.poll_once import Selectors  # noqa: E402
 
 # Nothing of ours goes through Python's logging in an actor; what libraries say there below this
 # level would cross two mailboxes to be printed on somebody's terminal.
@@ -209,6 +211,7 @@ def harden(home_log_path: Path, key: bytes) -> None:
 
     tcp.TCPv4ActorAddress = LoopbackAddress
     tcp.serializer = _Pickle
+    tcp.selectors = Selectors
     tcp.toSendBuffer = _to_send_buffer
     tcp.ReceiveBuffer = _receive_buffer
     tcp.ackMsg = _to_send_buffer(streamBuffer.ackPacket)

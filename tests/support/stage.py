@@ -294,9 +294,9 @@ class Stage:
         """Put a message on its way when the clock says so."""
         self._push(due, Flight(sender, target, pickle.dumps(message), _kind(message)))
 
-    def announce(self, part: Part) -> None:
-        """Something waits on the loop of this actor."""
-        ready = WatchMessage([LoopScript.fileno])
+    def announce(self, part: Part, fileno: int = LoopScript.fileno) -> None:
+        """Something waits on the loop of this actor, or on another descriptor that it watches."""
+        ready = WatchMessage([fileno])
         flight = Flight(part.address, part.address, pickle.dumps(ready), "WatchMessage")
         self._under_way.append(flight)
 

@@ -1,102 +1,69 @@
 """Requests on their way to the mailbox: in turn, in batches, and never more than a peer may have waiting."""
 
-import asyncio
-import functools
+import errno
 import json
+import select
 import socket
 
-from actors.bus_connection import MAX_UNSENT_BYTES, MOST_UNANSWERED
+import pytest
+
+from actors import bus_endpoint
+from actors.bus_connection import MAX_UNSENT_BYTES, MOST_UNANSWERED, MUCH_UNREAD
 from actors.bus_endpoint import BATCH, MOST_OF_ONE_PROCESS, BusEndpoint, Outgoing
-
-
-class Wire:
-    """A transport that only remembers."""
-
-    def __init__(self):
-        self.socket, self.other = socket.socketpair()
-        self.is_reading = True
-        self.is_gone = False
-        self.written = b""
-        self.unsent = 0
-
-    def get_extra_info(self, name):
-        return getattr(self, name)
-
-    def set_write_buffer_limits(self, high):
-        self.high = high
-
-    def pause_reading(self):
-        self.is_reading = False
-
-    def resume_reading(self):
-        self.is_reading = True
-
-    def write(self, data):
-        self.written += data
-
-    def get_write_buffer_size(self):
-        return self.unsent
-
-    def is_closing(self):
-        return self.is_gone
-
-    def close(self):
-        self.is_gone = True
-
-    abort = close
+from actors.bus_line import CHUNK
 
 
 class Bus:
-    """An endpoint, its connections, and the mailbox that the test plays."""
+    """An endpoint with real sockets, and the mailbox that the test plays."""
 
     def __init__(self):
-        self.happened = []
-        self.endpoint = BusEndpoint(lambda name, value: self.happened.append((name, value)))
-        self.wires = []
+        self.endpoint = BusEndpoint()
+        self.peers = []
 
     def connect(self):
-        connection, wire = self.endpoint._connection(), Wire()
-        connection.connection_made(wire)
-        self.wires.append(wire)
-        return connection
+        """A peer that is served, if it is; returns its end."""
+        here, there = socket.socketpair()
+        self.endpoint.adopt(here)
+        there.settimeout(5)
+        self.peers.append(there)
+        return there
 
-    async def batch(self):
-        """What reached the mailbox since the last time: (connection, request id) of each request."""
-        await asyncio.sleep(0)
-        happened, self.happened = self.happened, []
-        requests = [one for name, value in happened if name == "requests" for one in value]
-        return [(one.connection, one.envelope.request_id) for one in requests]
+    def connection(self, number):
+        return self.endpoint._connections[number]
 
-    def answer(self, **answers):
+    def is_served(self, number):
+        return number in self.endpoint._connections
+
+    def has_news(self):
+        """Whether the mailbox would be woken."""
+        return bool(select.select([self.endpoint.fileno], [], [], 0)[0])
+
+    def batch(self):
+        """One turn: (connection, request id) of each request."""
+        return [(one.connection, one.envelope.request_id) for one in self.endpoint.turn().arrived]
+
+    def answer(self, *lines, **answers):
         """The mailbox is done with a batch; so many answers for each connection."""
-        outgoing = {
-            int(number[1:]): Outgoing([b"answer\n"] * count, count)
+        self.endpoint.say({
+            int(number[1:]): Outgoing(list(lines) or [b"answer\n"] * count, count)
             for number, count in answers.items()
-        }
-        self.endpoint.now_answer(outgoing, is_done=True)
+        })
 
-    def ends(self):
-        return [value for name, value in self.happened if name == "connection_closed"]
+    def take_all(self):
+        """Turn until nothing comes; returns how many requests did."""
+        taken = 0
+        while self.has_news():
+            taken += len(self.batch())
+        return taken
 
 
-def play(test):
-    """Run a test on a loop, with a bus."""
-
-    @functools.wraps(test)
-    def run():
-        async def playing():
-            bus = Bus()
-            try:
-                await test(bus)
-            finally:
-                for wire in bus.wires:
-                    wire.socket.close()
-                    wire.other.close()
-
-        asyncio.run(playing())
-
-    del run.__wrapped__
-    return run
+@pytest.fixture
+def bus():
+    bus = Bus()
+    yield bus
+    bus.endpoint.close()
+    for peer in bus.peers:
+        peer.close()
 
 
 def heartbeats(count, name="r"):
@@ -108,117 +75,155 @@ def heartbeats(count, name="r"):
     )
 
 
-@play
-async def test_who_floods_is_in_turn_with_everyone_else(bus):
+def test_who_floods_is_in_turn_with_everyone_else(bus):
     flood, calm = bus.connect(), bus.connect()
-    flood.data_received(heartbeats(500, "a"))
-    calm.data_received(heartbeats(2, "b"))
-    batch = await bus.batch()
+    flood.sendall(heartbeats(400, "a"))
+    calm.sendall(heartbeats(2, "b"))
+    batch = bus.batch()
     assert len(batch) == BATCH
     assert batch[:5] == [(1, "a0"), (2, "b0"), (1, "a1"), (2, "b1"), (1, "a2")]
 
 
-@play
-async def test_the_next_batch_comes_when_the_mailbox_is_done_with_the_last(bus):
+def test_what_is_left_over_wakes_the_mailbox_again_until_it_is_taken(bus):
     flood, calm = bus.connect(), bus.connect()
-    flood.data_received(heartbeats(2 * BATCH, "a"))
-    assert len(await bus.batch()) == BATCH
-    calm.data_received(heartbeats(1, "b"))
-    assert await bus.batch() == []
+    flood.sendall(heartbeats(2 * BATCH, "a"))
+    assert len(bus.batch()) == BATCH
     bus.answer(c1=BATCH)
-    assert (2, "b0") in (await bus.batch())[:2]
-    bus.answer(c1=BATCH - 1, c2=1)
-    assert len(await bus.batch()) == 1
-    bus.answer(c1=1)
-    assert await bus.batch() == []
+    calm.sendall(heartbeats(1, "b"))
+    assert bus.has_news()
+    assert (2, "b0") in bus.batch()[:2]
+    assert bus.has_news()
+    assert len(bus.batch()) == 1
+    assert not bus.has_news()
+    assert bus.batch() == []
 
 
-@play
-async def test_nothing_is_read_from_a_peer_with_too_many_unanswered_requests(bus):
-    connection = bus.connect()
-    (wire,) = bus.wires
-    connection.data_received(heartbeats(MOST_UNANSWERED - 1))
-    assert wire.is_reading
-    connection.data_received(heartbeats(1))
-    assert not wire.is_reading
-    taken = 0
-    while taken < MOST_UNANSWERED:
-        taken += len(await bus.batch())
-        bus.answer()
+def test_nothing_is_read_from_a_peer_with_too_many_unanswered_requests(bus):
+    peer = bus.connect()
+    peer.sendall(heartbeats(MOST_UNANSWERED - 1))
+    assert bus.take_all() == MOST_UNANSWERED - 1
+    peer.sendall(heartbeats(1))
+    assert bus.take_all() == 1
+    peer.sendall(heartbeats(1))
+    assert not bus.has_news()
     bus.answer(c1=MOST_UNANSWERED // 2 - 1)
-    assert not wire.is_reading, "not for every single answer"
+    assert not bus.has_news(), "not for every single answer"
     bus.answer(c1=1)
-    assert wire.is_reading
+    assert bus.take_all() == 1
 
 
-@play
-async def test_an_answer_of_a_peer_waits_for_no_answer(bus):
-    connection = bus.connect()
-    connection.data_received(b'{"kind":"bus.ack","requestId":"x","ok":true}\n')
-    assert await bus.batch() == [(1, "x")]
-    assert connection.unanswered == 0
+def test_an_answer_of_a_peer_waits_for_no_answer(bus):
+    bus.connect().sendall(b'{"kind":"bus.ack","requestId":"x","ok":true}\n')
+    assert bus.batch() == [(1, "x")]
+    assert bus.connection(1).unanswered == 0
 
 
-@play
-async def test_nothing_is_read_from_a_peer_that_does_not_read(bus):
-    connection = bus.connect()
-    (wire,) = bus.wires
-    connection.pause_writing()
-    assert not wire.is_reading
-    connection.resume_writing()
-    assert wire.is_reading
+def test_nothing_is_read_from_a_peer_that_does_not_read(bus):
+    peer = bus.connect()
+    said = b"x" * (MUCH_UNREAD + CHUNK * 16)
+    bus.answer(said, c1=0)
+    peer.sendall(heartbeats(1))
+    assert bus.take_all() == 0
+    heard = 0
+    while heard < len(said):
+        heard += len(peer.recv(CHUNK))
+        bus.endpoint.turn()
+    assert bus.connection(1).unanswered == 1, "what it said meanwhile is taken now"
 
 
-@play
-async def test_a_peer_with_too_much_unread_is_dropped(bus):
-    connection = bus.connect()
-    (wire,) = bus.wires
-    wire.unsent = MAX_UNSENT_BYTES
-    connection.write([b"one\n"])
-    assert not wire.is_gone
-    wire.unsent += 1
-    connection.write([b"two\n"])
-    assert wire.is_gone and wire.written == b"one\ntwo\n"
-    connection.write([b"three\n"])
-    assert wire.written == b"one\ntwo\n"
+def test_a_peer_with_too_much_unread_is_dropped(bus):
+    peer = bus.connect()
+    bus.answer(b"x" * MAX_UNSENT_BYTES, c1=0)
+    assert bus.is_served(1)
+    bus.answer(b"y" * CHUNK * 16, c1=0)
+    assert not bus.is_served(1)
+    bus.answer(b"z", c1=0)
+    heard = b"".join(iter(lambda: peer.recv(CHUNK), b""))
+    assert set(heard) == {ord("x")}
+    assert bus.endpoint.turn().ended == [1]
 
 
-@play
-async def test_the_end_of_a_stream_is_told_once_after_what_it_said(bus):
-    connection = bus.connect()
-    connection.data_received(heartbeats(BATCH + 1))
-    assert connection.eof_received(), "it can still be answered"
-    await asyncio.sleep(0)
-    assert bus.ends() == []
+def test_the_end_of_a_stream_is_told_once_after_what_it_said(bus):
+    peer = bus.connect()
+    peer.sendall(heartbeats(BATCH + 1))
+    peer.shutdown(socket.SHUT_WR)
+    turn = bus.endpoint.turn()
+    assert (len(turn.arrived), turn.ended) == (BATCH, [])
     bus.answer(c1=BATCH)
-    assert bus.ends() == [1]
-    assert not bus.wires[0].is_gone
+    turn = bus.endpoint.turn()
+    assert (len(turn.arrived), turn.ended) == (1, [1])
+    assert bus.is_served(1), "it can still be answered"
     bus.answer(c1=1)
-    assert bus.wires[0].is_gone
-    connection.connection_lost(None)
-    bus.answer()
-    await asyncio.sleep(0)
-    assert bus.ends() == [1]
+    assert not bus.is_served(1)
+    assert b"".join(iter(lambda: peer.recv(CHUNK), b"")) == b"answer\n" * (BATCH + 1)
+    assert bus.endpoint.turn().ended == [] and not bus.has_news()
 
 
-@play
-async def test_what_a_peer_said_before_it_vanished_is_heard_and_then_its_end(bus):
-    connection = bus.connect()
-    connection.data_received(heartbeats(2))
-    connection.connection_lost(None)
-    await asyncio.sleep(0)
-    assert [name for name, _ in bus.happened] == ["requests", "connection_closed"]
+def test_what_a_peer_said_before_it_vanished_is_heard_and_then_its_end(bus):
+    peer = bus.connect()
+    peer.sendall(heartbeats(2))
+    peer.close()
+    turn = bus.endpoint.turn()
+    while not turn.ended:
+        assert bus.has_news()
+        more = bus.endpoint.turn()
+        turn.arrived += more.arrived
+        turn.ended += more.ended
+    assert (len(turn.arrived), turn.ended) == (2, [1])
     bus.answer(c1=2)
-    assert bus.ends() == [1] and bus.wires[0].written == b""
+    assert not bus.is_served(1) and not bus.has_news()
 
 
-@play
-async def test_one_connection_too_many_is_turned_away_and_nobody_hears_of_it(bus):
-    for _ in range(MOST_OF_ONE_PROCESS):
-        bus.connect()
-    turned_away = bus.connect()
-    assert [wire.is_gone for wire in bus.wires] == [False] * MOST_OF_ONE_PROCESS + [True]
-    turned_away.connection_lost(None)
-    await asyncio.sleep(0)
-    assert bus.happened == []
-    bus.endpoint.is_gone(turned_away)
+def test_one_connection_too_many_is_turned_away_and_nobody_hears_of_it(bus):
+    peers = [bus.connect() for _ in range(MOST_OF_ONE_PROCESS + 1)]
+    assert peers[-1].recv(1) == b""
+    assert len(bus.endpoint._connections) == MOST_OF_ONE_PROCESS
+    assert bus.endpoint.turn() == bus_endpoint.Turn()
+    peers[0].close()
+    assert bus.endpoint.turn().ended == [1]
+    assert bus.connect() and len(bus.endpoint._connections) == MOST_OF_ONE_PROCESS
+
+
+def test_whoever_connects_is_served_and_a_closed_endpoint_leaves_nothing(bus, tmp_path):
+    path = bus.endpoint.listen(str(tmp_path / "1-2.sock"))
+    assert (tmp_path / "1-2.sock").stat().st_mode & 0o777 == 0o600
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(5)
+        peer.connect(path)
+        peer.sendall(heartbeats(1))
+        assert bus.take_all() == 1
+        bus.answer(c1=1)
+        assert peer.recv(CHUNK) == b"answer\n"
+        bus.endpoint.shut()
+        assert peer.recv(1) == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_descriptors_it_listens_again_a_second_later_and_does_not_spin(bus, tmp_path, monkeypatch):
+    class Full:
+        """A listener whose process has no descriptor left."""
+
+        def __init__(self, listener):
+            self.listener, self.left = listener, 0
+
+        def accept(self):
+            if not self.left:
+                raise OSError(errno.EMFILE, "Too many open files")
+            self.left -= 1
+            return self.listener.accept()
+
+        def __getattr__(self, name):
+            return getattr(self.listener, name)
+
+    path = bus.endpoint.listen(str(tmp_path / "1-2.sock"))
+    now = [100.0]
+    monkeypatch.setattr(bus_endpoint.time, "monotonic", lambda: now[0])
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(path)
+        listener = Full(bus.endpoint._listener)
+        bus.endpoint._accept(listener)
+        assert not bus.has_news()
+        listener.left = 1
+        now[0] += 1.1
+        bus.endpoint.turn()
+        assert bus.is_served(1)
