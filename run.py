@@ -7,18 +7,25 @@ is wanted, and the launcher is forked before any thread, event loop or socket ex
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+
+if os.path.basename(sys.argv[0]) in ("run.py", "switchboard"):
+    # Before all other imports: until `main` there is nothing to end, and a trace of imports tells nobody
+    # anything.
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
+
 import argparse
 import contextlib
 import dataclasses
 import gc
-import os
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actors.command_line import default_name, numbered, parse, program_name, shown_line
+from actors.end_signals import Interrupted, heeded, interrupt
 from actors.standard_streams import fill_standard_streams
 
 if TYPE_CHECKING:
@@ -67,18 +74,14 @@ SHARED_MODULES = (
 """What is imported before the launcher is forked."""
 
 
-class Interrupted(BaseException):
-    """A signal to end came before there was anything to end in order."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point of `python run.py` and of the console script; returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     fill_standard_streams()
     _reexecute(given)
     options, command = parse(given, _is_terminal())
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    for number in heeded():
+        signal.signal(number, interrupt)
     try:
         return _perform(options, command)
     except Interrupted:
@@ -99,10 +102,6 @@ def _is_terminal() -> bool:
 
 def _is_shown(stream: Any) -> bool:
     return stream is not None and stream.isatty()
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise Interrupted
 
 
 def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
@@ -127,7 +126,17 @@ def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
 
             print(f"switchboard {VERSION}")
             return OK
+    _want_open_files()
     return run(options, command)
+
+
+def _want_open_files() -> None:
+    from actors.bot_choice import ChoiceRefused
+    from actors.open_files import provide
+
+    too_few = provide()
+    if too_few is not None:
+        raise ChoiceRefused(BAD_CONFIGURATION, too_few)
 
 
 def _explain(failure: Exception) -> int:
