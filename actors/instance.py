@@ -19,6 +19,7 @@ from actors.bot_settings import BotSettings
 from actors.bulletins import Bulletins
 from actors.clock import boot_ms, wall_ms
 from actors.conversation import Conversation
+from actors.end_signals import heeded
 from actors.event_log import log_event, log_path, redact
 from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
 from actors.launcher_handle import LauncherHandle
@@ -45,6 +46,7 @@ from stores.errors import StoreBusy, StoreError, StoreUnavailable
 from stores.identities import Identities
 from stores.lease import Lease, LeaseRecord, Owner
 from stores.pairing import PairingRecord
+from stores.process_birth import Liveness, liveness
 
 OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
 
@@ -183,7 +185,7 @@ class Instance:
 
     def _heed_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in heeded():
             loop.add_signal_handler(number, self._signal, number)
 
     def _signal(self, number: int) -> None:
@@ -454,8 +456,7 @@ class Instance:
         self._election = self._election.on_joined(plan.slot, plan.roster)
         predecessor, seen = self._predecessor
         if self._role == Role.FOLLOWER.value and predecessor is not None:
-            took_over = texts.TOOK_OVER_STALE if seen is Standing.STALE else texts.TOOK_OVER
-            self._parts.terminal.tell(took_over.format(pid=predecessor.pid))
+            self._parts.terminal.tell(_took_over(predecessor, seen))
         self._announce(Role.LEADER)
 
     def _tree_settings(self) -> Mapping[str, Any]:
@@ -534,6 +535,16 @@ def _succession(before: LeaseRecord, owner: Owner) -> Mapping[str, Any]:
         return {}
     heard_at = wall_ms() - (boot_ms() - before.heartbeat_ms)
     return {"took_over_from": gone.instance_id, "predecessor_heard_at": heard_at}
+
+
+def _took_over(predecessor: Owner, seen: Standing) -> str:
+    """Why this process talks to Telegram now; whoever gave the lease up may well live on."""
+    pid, boot_id, birth = predecessor.pid, predecessor.boot_id, predecessor.birth
+    if liveness(pid, boot_id, birth) is Liveness.DEAD:
+        text = texts.TOOK_OVER
+    else:
+        text = texts.TOOK_OVER_STALE if seen is Standing.STALE else texts.HANDED_OVER
+    return text.format(pid=pid)
 
 
 def _trace(failure: BaseException | None) -> str:

@@ -12,6 +12,7 @@ INBOX_DAMAGED = (
 )
 
 TOOK_OVER = "Process {pid} ended. This process now talks to Telegram."
+HANDED_OVER = "Process {pid} handed over. This process now talks to Telegram."
 TOOK_OVER_STALE = "Process {pid} does not answer. This process now talks to Telegram."
 
 WAITS_FOR_PAIRING = (
