@@ -34,7 +34,13 @@ KEEP_NEWEST = 5_000
 """Settled updates tell whose a message was, so the newest are kept however old they are."""
 FORGET_EVERY = 500
 PUMPING = frozenset(
-    {"on_configured", "on_admit_updates", "on_wakeup_retry", "on_wakeup_welcome"}
+    {
+        "on_configured",
+        "on_admit_updates",
+        "on_wakeup_look_again",
+        "on_wakeup_retry",
+        "on_wakeup_welcome",
+    }
 )
 """Steps that are looked after even if they left the plan as it was."""
 
@@ -200,6 +206,7 @@ class Inbox(PlanActor):
 
     def _pump(self) -> None:
         ingress, now = self.stores["ingress"], self.clock().wall
+        self._release_ownerless()
         self._say_welcome()
         busy = {row.binding_key for row in self.plan.under_way.values()}
         free = [key for key in self.plan.reachable if key not in busy]
@@ -220,6 +227,13 @@ class Inbox(PlanActor):
         if absent or self.plan.absent_since:
             super().step("on_absent", absent)
         self._forget()
+
+    def _release_ownerless(self) -> None:
+        """What waits for a thread that was deleted must not go to whoever starts the same again."""
+        for one in self.stores["ingress"].waiting():
+            key = one.binding_key
+            if key not in self.plan.reachable and self.stores["bindings"].get(key) is None:
+                super().step("on_ownerless", key)
 
     def _say_welcome(self) -> None:
         """Before anything is handed to the own process, its thread is told that it is back."""

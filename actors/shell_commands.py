@@ -213,7 +213,8 @@ class ShellCommands:
             one = thread_meant(house.threads(), thread)
             name, key = one.binding.thread_name or "?", one.binding.binding_key
             ends = f" Its process {one.identity.owner.pid} ends." if one.is_alive else ""
-            if self._confirm is not None and not self._confirm(f'Delete the thread "{name}"?{ends}'):
+            question = f'Delete the thread "{name}"?{ends} What waits there is dropped.'
+            if self._confirm is not None and not self._confirm(question):
                 self._say("Kept.")
                 return
             self._done(self._lease(house), CloseThread, binding_key=key)

@@ -121,3 +121,4 @@ class FollowerUnreachable:
 
     binding_key: str = said(fields.String(), "recipient")
     instance_id: str = said(fields.String(), "the process")
+    closed: bool = said(fields.Boolean(), "its thread was deleted, as somebody wished", False)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, select, update
 
+from stores import ingress_statements as sql
 from stores.database import upsert
 from stores.errors import (
     CapacityReached,
@@ -91,8 +92,8 @@ class Ingress(Store):
             if new and _count_unsettled(tx) + len(new) > CAPACITY:
                 raise CapacityReached(f"({CAPACITY})")
             if new:
-                tx.execute(insert(UPDATES), list(new.values()))
-            tx.execute(update(INTAKE).values(cursor=cursor))
+                tx.execute(sql.ADMITTED, list(new.values()))
+            tx.execute(sql.CURSOR, {"cursor": cursor})
             return AdmitResult(tuple(new), tuple(duplicates))
 
     # -- reading -------------------------------------------------------------------------------
@@ -103,23 +104,18 @@ class Ingress(Store):
 
     def by_ids(self, update_ids: Collection[int]) -> Mapping[int, UpdateRecord]:
         """Several updates by their id; the unknown are left out."""
-        rows = self._rows(UPDATES.c.update_id.in_(list(update_ids)), len(update_ids))
+        rows = self._rows(sql.BY_IDS, update_ids=list(update_ids))
         return {row.update_id: row for row in rows}
 
     def due(self, now: int, limit: int = 64) -> tuple[UpdateRecord, ...]:
         """What may be delivered now, in order of arrival."""
-        return self._rows(_is_due(now), limit)
+        return self._rows(sql.DUE, now=now, at_most=limit)
 
     def oldest_due(self, binding_keys: Iterable[str], now: int) -> tuple[UpdateRecord, ...]:
         """The first deliverable update of each of these bindings, in order of arrival."""
         with self.database.read() as reader:
             found = [
-                reader.execute(
-                    select(UPDATES)
-                    .where(UPDATES.c.binding_key == binding_key, _is_due(now))
-                    .order_by(UPDATES.c.update_id)
-                    .limit(1)
-                ).first()
+                reader.execute(sql.OLDEST_DUE, {"binding_key": binding_key, "now": now}).first()
                 for binding_key in binding_keys
             ]
         records = [UpdateRecord.from_row(row) for row in found if row is not None]
@@ -127,34 +123,15 @@ class Ingress(Store):
 
     def next_retry_ms(self) -> int | None:
         """When the earliest retry becomes due."""
-        earliest = select(func.min(UPDATES.c.next_retry_ms)).where(UPDATES.c.state == RETRY)
         with self.database.glance() as reader:
-            return reader.execute(earliest).scalar()
+            return reader.execute(sql.NEXT_RETRY).scalar()
 
     def for_binding(self, binding_key: str) -> tuple[UpdateRecord, ...]:
         """Everything unsettled of one binding, in order of arrival."""
-        mine = and_(UPDATES.c.binding_key == binding_key, UPDATES.c.state.in_(WAITING))
-        return self._rows(mine, CAPACITY)
+        return self._rows(sql.OF_BINDING, binding_key=binding_key)
 
     def waiting(self) -> tuple[Waiting, ...]:
         """Every binding that has deliverable updates, whether or not its process is there."""
-        newest = (
-            select(
-                UPDATES.c.binding_key,
-                func.count().label("amount"),
-                func.min(UPDATES.c.received_ms).label("oldest_ms"),
-                func.max(UPDATES.c.update_id).label("newest_id"),
-            )
-            .where(UPDATES.c.binding_key.is_not(None), UPDATES.c.state.in_(READY))
-            .group_by(UPDATES.c.binding_key)
-            .subquery()
-        )
-        rows = (
-            select(newest, UPDATES.c.chat_id, UPDATES.c.thread_id, NOTICES.c.noticed_ms)
-            .join(UPDATES, UPDATES.c.update_id == newest.c.newest_id)
-            .outerjoin(NOTICES, NOTICES.c.binding_key == newest.c.binding_key)
-            .order_by(newest.c.oldest_ms)
-        )
         with self.database.glance() as reader:
             return tuple(
                 Waiting(
@@ -165,7 +142,7 @@ class Ingress(Store):
                     row.thread_id,
                     row.noticed_ms is not None,
                 )
-                for row in reader.execute(rows)
+                for row in reader.execute(sql.WAITING_BINDINGS)
             )
 
     def noticed(self) -> frozenset[str]:
@@ -175,11 +152,11 @@ class Ingress(Store):
 
     def unasked(self, limit: int = 64) -> tuple[UpdateRecord, ...]:
         """What waits for a choice that nobody was asked for yet."""
-        return self._rows(and_(UPDATES.c.state == CHOOSER, UPDATES.c.asked_ms.is_(None)), limit)
+        return self._rows(sql.UNASKED, at_most=limit)
 
     def dead(self, limit: int = 64) -> tuple[UpdateRecord, ...]:
         """What was given up and waits for somebody to look."""
-        return self._rows(UPDATES.c.state == DEAD, limit)
+        return self._rows(sql.GIVEN_UP, at_most=limit)
 
     def message_binding(self, chat_id: int, message_id: int) -> str | None:
         """The binding that a message of the owner went to."""
@@ -187,18 +164,10 @@ class Ingress(Store):
 
     def message_bindings(self, chat_id: int, message_ids: Collection[int]) -> Mapping[int, str]:
         """The same for several messages of one chat."""
-        rows = (
-            select(UPDATES.c.message_id, UPDATES.c.binding_key)
-            .where(
-                UPDATES.c.chat_id == chat_id,
-                UPDATES.c.message_id.in_(list(message_ids)),
-                UPDATES.c.binding_key.is_not(None),
-            )
-            .order_by(UPDATES.c.update_id.desc())
-        )
+        which = {"chat_id": chat_id, "message_ids": list(message_ids)}
         with self.database.glance() as reader:
             # The first arrival is read last and stands: the message itself, not a later press.
-            return {row.message_id: row.binding_key for row in reader.execute(rows)}
+            return {row.message_id: row.binding_key for row in reader.execute(sql.BINDINGS_OF_MESSAGES, which)}
 
     def counts(self) -> IngressCounts:
         """How many are where, for `status`."""
@@ -227,9 +196,7 @@ class Ingress(Store):
             if not self._move(update_id, (*WAITING, DEAD), {"state": DONE}, epoch, now):
                 return False
             # What was delivered ends the absence; the next one is told of again.
-            binding = select(UPDATES.c.binding_key).where(UPDATES.c.update_id == update_id)
-            mine = NOTICES.c.binding_key == binding.scalar_subquery()
-            tx.execute(delete(NOTICES).where(mine))
+            tx.execute(sql.END_OF_ABSENCE, {"settled_id": update_id})
             return True
 
     def settle_retry(
@@ -243,7 +210,7 @@ class Ingress(Store):
         """It failed and is tried again later."""
         values = {
             "state": RETRY,
-            "attempts": UPDATES.c.attempts + 1,
+            "attempts": sql.ONE_MORE,
             "failure_class": failure_class,
             "next_retry_ms": next_retry_ms,
         }
@@ -255,7 +222,7 @@ class Ingress(Store):
         """It is given up, visibly."""
         values = {
             "state": DEAD,
-            "attempts": UPDATES.c.attempts + 1,
+            "attempts": sql.ONE_MORE,
             "failure_class": failure_class,
         }
         return self._move(update_id, WAITING, values, epoch, now)
@@ -273,6 +240,26 @@ class Ingress(Store):
         """Its owner is to say whose it is."""
         values = {"state": CHOOSER, "reason": "", "binding_key": None, "asked_ms": None}
         return self._move(update_id, WAITING, values, epoch, now)
+
+    def drop_waiting(self, binding_key: str, epoch: int, now: int) -> int:
+        """Nothing of what waits for this binding is delivered; how much that was."""
+        return self._move_waiting(binding_key, None, {"state": DONE, "reason": "closed"}, epoch, now)
+
+    def ask_about_waiting(self, binding_key: str, epoch: int, now: int) -> int:
+        """What waits for this binding has no thread any more: of messages their owner says whose they are."""
+        values = {"state": CHOOSER, "reason": "", "binding_key": None, "asked_ms": None}
+        asked = self._move_waiting(binding_key, "message", values, epoch, now)
+        return asked + self.drop_waiting(binding_key, epoch, now)
+
+    def _move_waiting(
+        self, binding_key: str, kind: str | None, values: Mapping[str, Any], epoch: int, now: int
+    ) -> int:
+        waiting = and_(UPDATES.c.binding_key == binding_key, UPDATES.c.state.in_(READY))
+        which = waiting if kind is None else and_(waiting, UPDATES.c.kind == kind)
+        with self.database.transaction() as tx:
+            _reign(tx, epoch)
+            change = update(UPDATES).where(which).values(**values, updated_ms=now)
+            return tx.execute(change).rowcount
 
     def mark_asked(self, update_id: int, epoch: int, now: int) -> bool:
         """The question about it was sent, or may have been."""
@@ -306,10 +293,9 @@ class Ingress(Store):
 
     # -- how -----------------------------------------------------------------------------------
 
-    def _rows(self, where: Any, limit: int) -> tuple[UpdateRecord, ...]:
-        wanted = select(UPDATES).where(where).order_by(UPDATES.c.update_id).limit(limit)
+    def _rows(self, wanted: Any, **which: Any) -> tuple[UpdateRecord, ...]:
         with self.database.glance() as reader:
-            return tuple(UpdateRecord.from_row(row) for row in reader.execute(wanted))
+            return tuple(UpdateRecord.from_row(row) for row in reader.execute(wanted, which))
 
     def _move(
         self,
@@ -319,23 +305,19 @@ class Ingress(Store):
         epoch: int,
         now: int | None,
     ) -> bool:
-        stamp = {} if now is None else {"updated_ms": now}
-        movable = and_(UPDATES.c.update_id == update_id, UPDATES.c.state.in_(states))
+        stamped = dict(values) if now is None else {**values, "updated_ms": now}
+        is_attempt = stamped.get("attempts") is sql.ONE_MORE
+        if is_attempt:
+            del stamped["attempts"]
+        move = sql.move_of(tuple(states), tuple(stamped), is_attempt)
+        which = {f"new_{name}": value for name, value in stamped.items()}
         with self.database.transaction() as tx:
             _reign(tx, epoch)
-            change = update(UPDATES).where(movable).values(**values, **stamp)
-            return tx.execute(change).rowcount > 0
-
-
-def _is_due(now: int) -> Any:
-    return or_(
-        UPDATES.c.state == PENDING,
-        and_(UPDATES.c.state == RETRY, UPDATES.c.next_retry_ms <= now),
-    )
+            return tx.execute(move, {"moved_id": update_id, **which}).rowcount > 0
 
 
 def _intake(connection: Connection) -> Intake:
-    row = connection.execute(select(INTAKE)).first()
+    row = connection.execute(sql.OWNER_AND_CURSOR).first()
     if row is None:
         return _FRESH
     return Intake(row.cursor, row.bot_id, row.token_fingerprint, row.highest_epoch)
@@ -352,16 +334,14 @@ def _reign(tx: Connection, epoch: int) -> Intake:
 
 
 def _count_unsettled(tx: Connection) -> int:
-    unsettled = select(func.count()).where(UPDATES.c.state.in_((*WAITING, DEAD)))
-    return tx.execute(unsettled).scalar_one()
+    return tx.execute(sql.UNSETTLED).scalar_one()
 
 
 def _sorted_out(
     tx: Connection, batch: Sequence[tuple[Place, Mapping[str, Any]]], now: int
 ) -> tuple[dict[int, dict[str, Any]], list[int]]:
     ids = [place.update_id for place, _ in batch]
-    stored = select(UPDATES.c.update_id, UPDATES.c.payload).where(UPDATES.c.update_id.in_(ids))
-    seen = {row.update_id: row.payload for row in tx.execute(stored)}
+    seen = {row.update_id: row.payload for row in tx.execute(sql.STORED, {"update_ids": ids})}
     new: dict[int, dict[str, Any]] = {}
     duplicates: list[int] = []
     conflicts: list[int] = []

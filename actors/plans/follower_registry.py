@@ -264,7 +264,7 @@ class FollowerRegistryPlan:
                 name = (envelope.body.target or {}).get("thread_name", "")
                 return operating.renamed(plan, waiting, name)
             case operating.CLOSING:
-                return operating.answered(plan, waiting)
+                return operating.closed(plan, waiting)
         return plan, ()
 
     def on_mutation_failed(self, envelope: Any, now: Now) -> tuple["FollowerRegistryPlan", Effects]:

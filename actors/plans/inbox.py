@@ -204,9 +204,23 @@ class InboxPlan:
     def on_follower_unreachable(self, envelope: Any, now: Now) -> tuple["InboxPlan", Effects]:
         """Nobody is there: messages wait without limit and without counting as attempts."""
         key = envelope.body.binding_key
+        if envelope.body.closed:
+            return self._closed(key, now)
         gone_at = {key: now.wall, **self.gone_at}
         plan = dataclasses.replace(self._without(key), gone_at=gone_at)
         return plan, (WakeAfter("missed", NOTICE_GRACE_MS),)
+
+    def _closed(self, key: str, now: Now) -> tuple["InboxPlan", Effects]:
+        """The thread is deleted: what waits there is dropped, as its owner was told before they agreed."""
+        arguments = {"binding_key": key, "epoch": self.epoch, "now": now.wall}
+        drop = Write("ingress", "drop_waiting", arguments)
+        return self._without(key), (drop, Notify("inbox.thread_closed", {"binding_key": key}))
+
+    def on_ownerless(self, binding_key: str, now: Now) -> tuple["InboxPlan", Effects]:
+        """Its thread was deleted by itself, or nobody heard of it: whose is what still waits there?"""
+        arguments = {"binding_key": binding_key, "epoch": self.epoch, "now": now.wall}
+        noted = Notify("inbox.ownerless", {"binding_key": binding_key}, "WARNING")
+        return self, (Write("ingress", "ask_about_waiting", arguments), noted)
 
     def _without(self, binding_key: str) -> "InboxPlan":
         return dataclasses.replace(self, reachable=_without(self.reachable, binding_key))

@@ -47,7 +47,9 @@ def disconnected(plan: Any, waiting: Waiting, now: Now) -> tuple[Any, Effects]:
             "thread_id": follower.target.thread_id,
             "epoch": plan.settings["epoch"],
         }),)
-    return plan, (*gone, *plan.acked(waiting.asked), Send("inbox", unreachable(follower)))
+    closed = dataclasses.replace(unreachable(follower), closed=True)
+    # Told first: what waits there must not go to whoever starts the same again.
+    return plan, (*gone, Send("inbox", closed), *plan.acked(waiting.asked))
 
 
 def connection_closed(plan: Any, connection: int, now: Now) -> tuple[Any, Effects]:
@@ -89,7 +91,9 @@ def _retire_absent(plan: Any, envelope: Any, now: Now) -> tuple[Any, Effects]:
         return plan, (Reply(envelope.message_id, FollowerRetired()),)
     arguments = {"binding_key": said.binding_key, "instance_id": said.instance_id}
     plan, effects = _detach(plan, envelope, "preserve", arguments, now)
-    gone = FollowerUnreachable(binding_key=said.binding_key, instance_id=said.instance_id)
+    gone = FollowerUnreachable(
+        binding_key=said.binding_key, instance_id=said.instance_id, closed=False
+    )
     return plan, (*effects, Send("inbox", gone))
 
 
@@ -113,7 +117,7 @@ def _replaces(follower: Follower, waiting: Waiting) -> bool:
 def unreachable(follower: Follower) -> FollowerUnreachable:
     """What is told of a follower that nothing is handed to any more."""
     return FollowerUnreachable(
-        binding_key=follower.binding_key, instance_id=follower.instance_id
+        binding_key=follower.binding_key, instance_id=follower.instance_id, closed=False
     )
 
 

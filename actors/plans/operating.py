@@ -26,7 +26,7 @@ from messages.bus_operator import (
     StepDown,
 )
 from messages.bus_texts import M
-from messages.follower_registry import FollowerRegistered
+from messages.follower_registry import FollowerRegistered, FollowerUnreachable
 from messages.inbox import SettleByHand
 from messages.leader import YieldLease
 from messages.prune_supervisor import PruneAtOnce
@@ -78,6 +78,13 @@ def begin(plan: Any, request: Any, now: Now) -> tuple[Any, Effects]:
 def answered(plan: Any, waiting: Waiting, result: Any = None) -> tuple[Any, Effects]:
     """The actor that was asked did it."""
     return plan, () if waiting.asked is None else plan.acked(waiting.asked, result)
+
+
+def closed(plan: Any, waiting: Waiting) -> tuple[Any, Effects]:
+    """A thread without a process is deleted, and what waited there with it."""
+    gone = FollowerUnreachable(binding_key=waiting.instance_id, instance_id="", closed=True)
+    plan, effects = answered(plan, waiting)
+    return plan, (Send("inbox", gone), *effects)
 
 
 def settled(plan: Any, waiting: Waiting, found: bool) -> tuple[Any, Effects]:

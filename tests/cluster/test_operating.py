@@ -52,6 +52,7 @@ def test_an_operator_names_moves_and_closes(cluster: Cluster) -> None:
     eventually(lambda: "leader" in (web.role, ml.role), 10)
     leader = cluster.leader
     assert answer == f"Process {leader.pid} talks to Telegram now.\n"
+    assert f"Process {api.pid} handed over. This process now talks to Telegram." in leader.stderr
     cluster.practice.write("and now?", thread_id)
     cluster.wait_answer(thread_id, "and now?")
     assert f'{leader.pid} (leads)' in said(cluster, "status", "threads", "processes", "actors")
@@ -63,7 +64,10 @@ def test_an_operator_names_moves_and_closes(cluster: Cluster) -> None:
     ml.process.wait()
     eventually(lambda: " lost " in said(cluster, "status"), 10)
     eventually(lambda: "(leads)" in said(cluster, "status"), 15)
+    cluster.practice.write("never run", cluster.thread_of("ml")["thread_id"])
+    eventually(lambda: cluster.status()["inbox"]["pending"] == 1, 5)
     assert said(cluster, "close ml") == '"ml" is deleted.\n'
+    eventually(lambda: not cluster.status()["inbox"]["pending"], 5)
     names = [t["name"] for t in cluster.practice.state()["threads"] if not t.get("deleted")]
     assert names == ["api"]
 

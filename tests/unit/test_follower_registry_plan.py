@@ -216,6 +216,8 @@ def test_a_newer_registration_survives_an_older_disconnect() -> None:
     (command,) = sends(effects, "MutateFollower")
     ended, effects = plan.on_mutation_finished(said(MutationFinished(), command.message_id), NOW)
     assert acks(effects)[0].ok and ended.roster.followers == {}
+    (told,) = sends(effects, "FollowerUnreachable")
+    assert told.body.closed, "what waits there goes with the thread"
     newer = registered(plan, registration_generation="g2")
     kept, effects = newer.on_mutation_finished(said(MutationFinished(), command.message_id), NOW)
     assert acks(effects)[0].message == M.STALE_GENERATION and "11:1" in kept.roster.followers

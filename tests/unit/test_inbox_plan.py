@@ -176,6 +176,14 @@ def test_the_registrys_list_replaces_ours() -> None:
     assert plan.reachable == {}
 
 
+def test_what_waits_in_a_closed_thread_goes_with_it() -> None:
+    """Whoever starts the same again must not be given what was written before."""
+    closed = FollowerUnreachable(binding_key="manual:b", instance_id="1:1", closed=True)
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_follower_unreachable(said(closed), NOW)
+    assert writes(effects) == ["drop_waiting"] and set(plan.reachable) == {"manual:a"}
+    assert plan.gone_at == {}, "nobody is missed there"
+
+
 def test_a_message_without_a_thread_is_asked_about_once() -> None:
     """One button for each live process, and one to drop it."""
     plan = InboxPlan(epoch=3, reachable=THERE)

@@ -93,6 +93,8 @@ def test_a_thread_without_a_process_is_deleted_here() -> None:
     )
     _, effects = plan.on_mutation_finished(said(MutationFinished(), command.message_id), NOW)
     assert [ack.ok for ack in acks(effects)] == [True]
+    (told,) = sends(effects, "FollowerUnreachable")
+    assert (told.to, told.body.binding_key, told.body.closed) == ("inbox", "manual:gone", True)
     failed = MutationFailed(reason="telegram", text="Telegram said no.")
     _, effects = plan.on_mutation_failed(said(failed, command.message_id), NOW)
     assert [(ack.ok, ack.message) for ack in acks(effects)] == [(False, "Telegram said no.")]

@@ -283,3 +283,24 @@ def test_settled_ones_are_forgotten_but_never_the_newest(ingress):
     assert ingress.forget_done(1_003, keep_newest=1, epoch=1) == 2
     assert ingress.forget_done(9_999, keep_newest=1, epoch=1) == 1
     assert states(ingress) == {4: "done", 5: "pending", 6: "pending"}
+
+
+# -- a thread that is no more ----------------------------------------------------------------------
+
+
+def test_what_waits_for_a_closed_thread_is_dropped(ingress):
+    admit(ingress, placed(1), placed(2), placed(3, binding_key="manual:b"), placed(4, fate="held"))
+    ingress.settle_retry(2, "transport-failed", 9_000, epoch=1, now=2_000)
+    assert ingress.drop_waiting("manual:a", epoch=1, now=3_000) == 2
+    assert states(ingress) == {1: "done", 2: "done", 3: "pending", 4: "held"}
+    assert not ingress.settle_retry(1, "transport-failed", 9_000, epoch=1), "told too late"
+    with pytest.raises(Deposed):
+        ingress.drop_waiting("manual:b", epoch=0, now=3_000)
+
+
+def test_messages_without_a_thread_are_asked_about(ingress):
+    admit(ingress, placed(1), placed(2, kind="callback_query"), placed(3, binding_key="manual:b"))
+    assert ingress.ask_about_waiting("manual:a", epoch=1, now=3_000) == 2
+    assert states(ingress) == {1: "chooser", 2: "done", 3: "pending"}
+    assert [row.update_id for row in ingress.unasked()] == [1]
+    assert ingress.waiting()[0].binding_key == "manual:b"
