@@ -1,0 +1,55 @@
+"""The Inbox on the stage: a real actor, real rows in both databases."""
+
+import dataclasses
+
+import pytest
+
+from actors.inbox import Inbox
+from messages.follower_registry import FollowersDescribed
+from stores.bindings import Bindings
+from stores.ingress import Ingress
+from tests.support.peer import Reply
+from tests.support.stores import ANN, CHAT, ingress_database, led_bus_database
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    """Where an update belongs."""
+
+    update_id: int
+    binding_key: str
+    kind: str = "message"
+    fate: str = "pending"
+    reason: str = ""
+    chat_id: int = CHAT
+    thread_id: int = 11
+    message_id: int = 501
+    from_id: int = 5
+
+
+@pytest.fixture
+def databases(tmp_path):
+    with led_bus_database(tmp_path) as (bus, epoch), ingress_database(tmp_path) as ingress:
+        yield bus, Ingress(ingress), epoch
+
+
+def test_what_waits_for_a_thread_that_is_gone_is_asked_about(stage, databases):
+    """Whoever leads next may not have heard of its end; one whose process is away just waits."""
+    bus, ingress, epoch = databases
+    Bindings(bus).record_active("manual:away", CHAT, 12, "B", "web", "9:9", epoch=epoch, now=1)
+    batch = [(Placed(n, key), {"update_id": n, "message": {}}) for n, key in enumerate(("gone", "manual:away"), 1)]
+    ingress.admit(batch, 2, epoch, 1_000)
+    nobody = Reply(FollowersDescribed(followers=[]))
+    peer = stage.peer("follower_registry", {"DescribeFollowers": nobody})
+    settings = {
+        "bot_directory": str(bus.path.parent),
+        "epoch": epoch,
+        "bot_id": 77,
+        "token_fingerprint": "f",
+        "chat_id": CHAT,
+        "owner_id": 5,
+        "owner": {"instance_id": ANN.instance_id},
+    }
+    stage.start(Inbox, "inbox", settings=settings, peers=(peer,))
+    stage.run()
+    assert [ingress.get(n).state for n in (1, 2)] == ["chooser", "pending"]
