@@ -10,6 +10,7 @@ at a time.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import threading
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Engine,
     MetaData,
     Table,
+    bindparam,
     create_engine,
     event,
     insert,
@@ -263,6 +265,16 @@ def upsert(
     transaction: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any]
 ) -> None:
     """Update the row with that key, or insert it. Portable, since the transaction is exclusive."""
-    where = [table.c[column] == value for column, value in key.items()]
-    if transaction.execute(update(table).where(*where).values(**values)).rowcount == 0:
-        transaction.execute(insert(table).values(**key, **values))
+    renewed, first = _upsert_of(table, tuple(key), tuple(values))
+    of_key = {f"key_{name}": value for name, value in key.items()}
+    new = {f"new_{name}": value for name, value in values.items()}
+    if transaction.execute(renewed, {**of_key, **new}).rowcount == 0:
+        transaction.execute(first, {**key, **values})
+
+
+@functools.cache
+def _upsert_of(table: Table, key: tuple[str, ...], names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Built once for these columns: building a statement takes several times as long as running it."""
+    where = [table.c[name] == bindparam(f"key_{name}") for name in key]
+    new = {name: bindparam(f"new_{name}") for name in names}
+    return update(table).where(*where).values(new), insert(table)

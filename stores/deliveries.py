@@ -7,6 +7,7 @@ the session's to decide; its notes (`progress`) are opaque here.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import and_, delete, func, insert, select, update
+from sqlalchemy import and_, bindparam, delete, func, insert, select, update
 
 from stores.database import Database
 from stores.errors import DeliveryConflict, StoreDamaged, UnknownRecord
@@ -52,6 +53,20 @@ class DeliveryRecord:
         return cls(**values)
 
 
+# Built once: building a statement takes several times as long as running it.
+_THIS = DELIVERIES.c.delivery_id == bindparam("delivery")
+_ONE = select(DELIVERIES).where(_THIS)
+_DIGEST = select(DELIVERIES.c.digest).where(_THIS)
+_LAST = select(func.max(DELIVERIES.c.position))
+_OUTSTANDING = select(DELIVERIES).where(DELIVERIES.c.state != DONE).order_by(DELIVERIES.c.position)
+_ADMITTED = insert(DELIVERIES)
+
+
+@functools.cache
+def _change_of(names: tuple[str, ...]) -> Any:
+    return update(DELIVERIES).where(_THIS).values({name: bindparam(f"new_{name}") for name in names})
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
     """What became of an admitted delivery."""
@@ -82,43 +97,37 @@ class Deliveries(Store):
         """Store a delivery unless it is there; the same id with other content is refused."""
         text = _json(carrier)
         digest = hashlib.sha256(f"{source_update_id}\n{kind}\n{text}".encode()).hexdigest()
-        wanted = select(DELIVERIES.c.digest).where(DELIVERIES.c.delivery_id == delivery_id)
         with self.database.transaction() as tx:
-            known = tx.execute(wanted).scalar()
+            known = tx.execute(_DIGEST, {"delivery": delivery_id}).scalar()
             if known is not None:
                 if known != digest:
                     raise DeliveryConflict(f"({delivery_id})")
                 return Admission(False, source_update_id)
-            last = tx.execute(select(func.max(DELIVERIES.c.position))).scalar() or 0
-            tx.execute(
-                insert(DELIVERIES).values(
-                    delivery_id=delivery_id,
-                    source_update_id=source_update_id,
-                    kind=kind,
-                    carrier=text,
-                    digest=digest,
-                    state=PENDING,
-                    position=last + 1,
-                    attempts=0,
-                    progress="{}",
-                    admitted_ms=now,
-                )
-            )
+            row = {
+                "delivery_id": delivery_id,
+                "source_update_id": source_update_id,
+                "kind": kind,
+                "carrier": text,
+                "digest": digest,
+                "state": PENDING,
+                "position": (tx.execute(_LAST).scalar() or 0) + 1,
+                "attempts": 0,
+                "progress": "{}",
+                "admitted_ms": now,
+            }
+            tx.execute(_ADMITTED, row)
             return Admission(True, source_update_id)
 
     def get(self, delivery_id: str) -> DeliveryRecord | None:
         """One delivery, done or not."""
         with self.database.glance() as reader:
-            wanted = select(DELIVERIES).where(DELIVERIES.c.delivery_id == delivery_id)
-            row = reader.execute(wanted).first()
+            row = reader.execute(_ONE, {"delivery": delivery_id}).first()
         return None if row is None else DeliveryRecord.from_row(row)
 
     def outstanding(self) -> tuple[DeliveryRecord, ...]:
         """Every delivery that is not done, in the order of admission."""
-        wanted = select(DELIVERIES).where(DELIVERIES.c.state != DONE)
         with self.database.glance() as reader:
-            rows = reader.execute(wanted.order_by(DELIVERIES.c.position))
-            return tuple(DeliveryRecord.from_row(row) for row in rows)
+            return tuple(DeliveryRecord.from_row(row) for row in reader.execute(_OUTSTANDING))
 
     def mark_running(self, delivery_id: str, now: int) -> None:
         """It is being worked on; found so by a later process, it was cut off."""
@@ -191,8 +200,8 @@ class Deliveries(Store):
 
     def _change(self, delivery_id: str, **values: Any) -> None:
         with self.database.transaction() as tx:
-            change = update(DELIVERIES).where(DELIVERIES.c.delivery_id == delivery_id)
-            if tx.execute(change.values(**values)).rowcount == 0:
+            new = {f"new_{name}": value for name, value in values.items()}
+            if tx.execute(_change_of(tuple(values)), {"delivery": delivery_id, **new}).rowcount == 0:
                 raise UnknownRecord("(delivery)")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Index, MetaData, Row, String, Table, Text
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from stores.database import Database, upsert
 
@@ -89,6 +89,23 @@ callbacks = Table(
     Column("answered_at", BigInteger),
     Column("answer", Text, nullable=False),
 )
+
+
+# Built once: building a statement takes several times as long as running it.
+_ADD = {table: insert(table) for table in (people, threads, messages, updates, callbacks)}
+_SETTING = select(settings.c.value).where(settings.c.name == bindparam("setting"))
+_PEOPLE = select(people).order_by(people.c.user_id)
+_PERSON = select(people).where(people.c.user_id == bindparam("person"))
+_THREADS = select(threads).order_by(threads.c.thread_id)
+_THREAD = select(threads).where(threads.c.thread_id == bindparam("thread"))
+_MESSAGES = select(messages).order_by(messages.c.message_id)
+_MESSAGE = select(messages).where(messages.c.message_id == bindparam("message"))
+_STILL_WAITS = updates.c.expires_at > bindparam("now")
+_UPDATES = select(updates).where(_STILL_WAITS).order_by(updates.c.update_id)
+_UPDATE_IDS = select(updates.c.update_id).where(_STILL_WAITS).order_by(updates.c.update_id)
+_GONE = (updates.c.update_id < bindparam("below")) | (updates.c.expires_at <= bindparam("now"))
+_COUNT_GONE = select(func.count()).select_from(updates).where(_GONE)
+_FORGET_GONE = delete(updates).where(_GONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +192,7 @@ class PracticeChatStore:
 
     def setting(self, name: str, default: Any = None) -> Any:
         with self._database.glance() as view:
-            value = view.execute(
-                select(settings.c.value).where(settings.c.name == name)
-            ).scalar()
+            value = view.execute(_SETTING, {"setting": name}).scalar()
         return default if value is None else json.loads(value)
 
     def remember_setting(self, name: str, value: Any) -> None:
@@ -210,31 +225,31 @@ class PracticeChatStore:
 
     def person(self, user_id: int) -> Person | None:
         with self._database.glance() as view:
-            row = view.execute(select(people).where(people.c.user_id == user_id)).first()
+            row = view.execute(_PERSON, {"person": user_id}).first()
         return None if row is None else Person(*row)
 
     def add_person(self, person: Person) -> None:
         with self._database.transaction() as change:
-            change.execute(insert(people).values(**asdict(person)))
+            change.execute(_ADD[people], asdict(person))
 
     def people(self) -> list[Person]:
         with self._database.glance() as view:
-            rows = view.execute(select(people).order_by(people.c.user_id)).all()
+            rows = view.execute(_PEOPLE).all()
         return [Person(*row) for row in rows]
 
     def add_thread(self, thread: Thread) -> None:
         with self._database.transaction() as change:
-            change.execute(insert(threads).values(**asdict(thread)))
+            change.execute(_ADD[threads], asdict(thread))
 
     def thread(self, thread_id: int) -> Thread | None:
         """Also a deleted one."""
         with self._database.glance() as view:
-            row = view.execute(select(threads).where(threads.c.thread_id == thread_id)).first()
+            row = view.execute(_THREAD, {"thread": thread_id}).first()
         return None if row is None else Thread(*row)
 
     def threads(self) -> list[Thread]:
         with self._database.glance() as view:
-            rows = view.execute(select(threads).order_by(threads.c.thread_id)).all()
+            rows = view.execute(_THREADS).all()
         return [Thread(*row) for row in rows]
 
     def change_thread(self, thread_id: int, name: str, icon_custom_emoji_id: str | None) -> None:
@@ -261,14 +276,12 @@ class PracticeChatStore:
 
     def add_message(self, message: Message) -> None:
         with self._database.transaction() as change:
-            change.execute(insert(messages).values(**_columns(message)))
+            change.execute(_ADD[messages], _columns(message))
 
     def message(self, message_id: int) -> Message | None:
         """Also a deleted one."""
         with self._database.glance() as view:
-            row = view.execute(
-                select(messages).where(messages.c.message_id == message_id)
-            ).first()
+            row = view.execute(_MESSAGE, {"message": message_id}).first()
         return None if row is None else _record(Message, row)
 
     def put_message(self, message: Message) -> None:
@@ -283,7 +296,7 @@ class PracticeChatStore:
     def messages(self) -> list[Message]:
         """All of them, oldest first, with the deleted ones."""
         with self._database.glance() as view:
-            rows = view.execute(select(messages).order_by(messages.c.message_id)).all()
+            rows = view.execute(_MESSAGES).all()
         return [_record(Message, row) for row in rows]
 
     def newest_messages(
@@ -309,28 +322,27 @@ class PracticeChatStore:
 
     def add_update(self, waiting: WaitingUpdate) -> None:
         with self._database.transaction() as change:
-            change.execute(insert(updates).values(**_columns(waiting)))
+            change.execute(_ADD[updates], _columns(waiting))
 
     def updates(self, now: int, limit: int | None = None) -> list[WaitingUpdate]:
         """What waits and is not too old, in order."""
-        query = select(updates).where(updates.c.expires_at > now).order_by(updates.c.update_id)
+        query = _UPDATES if limit is None else _UPDATES.limit(limit)
         with self._database.glance() as view:
-            rows = view.execute(query if limit is None else query.limit(limit)).all()
+            rows = view.execute(query, {"now": now}).all()
         return [_record(WaitingUpdate, row) for row in rows]
 
     def update_ids(self, now: int) -> list[int]:
-        query = select(updates.c.update_id).where(updates.c.expires_at > now)
         with self._database.glance() as view:
-            return list(view.execute(query.order_by(updates.c.update_id)).scalars())
+            return list(view.execute(_UPDATE_IDS, {"now": now}).scalars())
 
     def forget_updates(self, below: int, now: int) -> int:
         """Drop those with a lower id, and those too old; tell how many went."""
-        gone = (updates.c.update_id < below) | (updates.c.expires_at <= now)
+        which = {"below": below, "now": now}
         with self._database.glance() as view:
-            count = view.execute(select(func.count()).select_from(updates).where(gone)).scalar()
+            count = view.execute(_COUNT_GONE, which).scalar()
         if count:
             with self._database.transaction() as change:
-                change.execute(delete(updates).where(gone))
+                change.execute(_FORGET_GONE, which)
         return int(count or 0)
 
     def forget_all_updates(self) -> None:
@@ -341,7 +353,7 @@ class PracticeChatStore:
 
     def add_callback(self, callback: Callback) -> None:
         with self._database.transaction() as change:
-            change.execute(insert(callbacks).values(**_columns(callback)))
+            change.execute(_ADD[callbacks], _columns(callback))
 
     def callback(self, callback_id: str) -> Callback | None:
         with self._database.glance() as view:
