@@ -605,6 +605,9 @@ def _pair(bot: Any, home: Home, launcher: LauncherHandle) -> Any:
 
 def look_after(options: argparse.Namespace) -> int:
     """The commands of operators, each with what it alone needs."""
+    from stores.token_variables import GIVEN, take
+
+    take(os.environ, (GIVEN,))
     match options.command:
         case "shell":
             from actors.shell import run_shell

@@ -10,6 +10,7 @@ import psutil
 
 from tests.support.cluster import Cluster, Instance
 from tests.support.eventually import eventually
+from tests.support.own_bot import OWNER, own_bot
 
 
 class Bomb:
@@ -101,3 +102,52 @@ def test_the_token_is_in_its_own_file_only(cluster: Cluster) -> None:
         assert secret not in " ".join(process.cmdline())
         assert secret not in " ".join(process.environ().values())
     assert not any(secret in text for text in cluster.texts(thread_id))
+
+
+def environment_of(process: psutil.Process) -> str:
+    """As the operating system shows it: what the process began with, where that lies in memory."""
+    return "\n".join(f"{name}={value}" for name, value in process.environ().items())
+
+
+def test_a_planted_token_shows_nowhere_while_everything_goes_wrong(cluster: Cluster, tmp_path: Path) -> None:
+    """Given by the environment, at the highest level of detail: logs, traces, errors, processes, screens."""
+    with own_bot(tmp_path / "telegram", cluster) as bot:
+        secret = bot.token.partition(":")[2]
+        loud = {"TELEGRAM_BOT_TOKEN": bot.token, "SWITCHBOARD_LOG": "debug"}
+        line = ("--owner", str(OWNER), "--verbose", "--", "sh", "-c", "cat; env; sleep 600")
+        first = cluster.start(
+            "--name", "env", *line,
+            env={**loud, "SWITCHBOARD_FAULT": "gateway.before-write:fail*9,inbox.before-forward:fail"},
+        )
+        thread = cluster.thread_of("env")["thread_id"]
+        for method, fault in (
+            ("getUpdates", {"error_code": 502}),
+            ("getUpdates", {"drop": "before"}),
+            ("sendChatAction", {"error_code": 400, "description": f"no bot{bot.token} here"}),
+        ):
+            bot.practice.fault(method, **fault)
+        bot.practice.write("show", thread)
+        eventually(lambda: any("PATH=" in text for text in cluster.texts(thread)), 20)
+        second = cluster.start("--name", "late", *line, env={"SWITCHBOARD_LOG": "debug"})
+        members = [*first.members(), *second.members()]
+        assert any("-I" in process.cmdline() for process in members), "the guard of the command is there"
+        shown = "\n".join("\0".join(one.cmdline()) + environment_of(one) for one in members)
+        home = ("--home", str(cluster.home))
+        all_of_it = ("-n", "1000000")
+        for command in (("status",), ("doctor",), ("events", *all_of_it), ("logs", *all_of_it)):
+            done = cluster.run(*command, *home, TELEGRAM_BOT_TOKEN=bot.token)
+            shown += done.stdout + done.stderr
+        refused = cluster.run("setup", *home, TELEGRAM_BOT_TOKEN=bot.token[:-3] + "xyz")
+        assert "refused the token" in refused.stderr
+        unreachable = cluster.run("setup", *home, "--api-root", "http://127.0.0.1:9", **loud)
+        assert "cannot be reached" in unreachable.stderr
+        for done in (refused, unreachable):
+            shown += done.stdout + done.stderr
+        shown += first.stdout + first.stderr + second.stdout + second.stderr
+        shown += "".join(text for text in cluster.texts(thread))
+    assert "Traceback" in shown, "what failed was told with its trace"
+    assert "DEBUG" in shown and secret[:-3] not in shown
+    files = [path for path in cluster.home.rglob("*") if path.is_file()]
+    holding = [path.name for path in files if secret[:-3].encode() in path.read_bytes()]
+    assert holding == ["config.json"]
+    assert (cluster.home / "logs" / "tree.output") in files
