@@ -105,18 +105,20 @@ def send(
     plan: Any, relay: Relay, follower: Follower, line: Any, now: Any
 ) -> tuple[Any, Effects]:
     """Over the follower's connection, or to its own socket; whoever is spoken to counts as alive."""
+    # With others under way it is set already, and a wakeup cannot be taken back.
+    watching = () if plan.relays else plan.watching_relays()
     plan = dataclasses.replace(
         plan.refreshed(follower.instance_id, now), relays={**plan.relays, relay.relay_id: relay}
     )
     if follower.connection is not None:
         push = {"connection": follower.connection, "envelope": line}
-        return plan, (Perform("push", relay.relay_id, push), *plan.watching_relays())
+        return plan, (Perform("push", relay.relay_id, push), *watching)
     arguments = {
         "path": follower.socket_path,
         "envelope": line,
         "timeout_s": (relay.deadline - now.boot) / 1_000,
     }
-    return plan, (Perform("relay", relay.relay_id, arguments),)
+    return plan, (Perform("relay", relay.relay_id, arguments), *watching)
 
 
 # -- how one ends ---------------------------------------------------------------------------------

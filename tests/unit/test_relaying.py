@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.plans.effects import Notify, Now
+from actors.plans.effects import Notify, Now, WakeAfter
 from actors.plans.follower_registry import FollowerRegistryPlan
 from actors.plans.relays import TransportFailed, settle, unsendable
 from messages.bus import Ack, forward
@@ -200,6 +200,19 @@ def test_a_relay_is_given_up_with_its_connection_or_after_its_time() -> None:
     given_up, effects = plan.on_wakeup_relays(late)
     assert [body.failure_class for body in replies(effects)] == ["transport-failed"]
     assert closed.relays == given_up.relays == {}
+
+
+@pytest.mark.parametrize("first", ["connection", "socket"])
+def test_one_wakeup_watches_all_relays_under_way(first: str) -> None:
+    """It cannot be taken back, so a crowd must not set one each; it is set again while any is left."""
+    plan = registered(opened()) if first == "connection" else foreign()
+    plan, effects = plan.on_forward_update(said(UPDATE), NOW)
+    assert [effect.reason for effect in effects if isinstance(effect, WakeAfter)] == ["relays"]
+    second = said(dataclasses.replace(UPDATE, update_id=8))
+    plan, effects = plan.on_forward_update(dataclasses.replace(second, message_id="c2"), NOW)
+    assert len(plan.relays) == 2 and not [one for one in effects if isinstance(one, WakeAfter)]
+    _, effects = plan.on_wakeup_relays(NOW)
+    assert [effect.reason for effect in effects if isinstance(effect, WakeAfter)] == ["relays"]
 
 
 def test_a_forward_on_the_bus_is_given_up_with_the_connection_of_its_follower() -> None:
