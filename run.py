@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from actors.launcher import LauncherHandle
     from actors.modes import Mode
     from actors.practice_place import PracticePlace
+    from actors.sandbox.launch import PracticeBeginning
     from actors.thread import Thread
     from stores.database import Database
     from stores.home import Home
@@ -222,6 +223,7 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     event_log.route_standard_logging()
     config = Config(home.config)
     bot, is_practice = _choose(options, home, config)
+    beginning = _begin_practice(home, options.sandbox_port) if is_practice else None
     for secret in (bot.token, bot.token.partition(":")[2]):
         event_log.redact(secret)
     if not is_practice and not options.no_save:
@@ -238,7 +240,7 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
         # From here on, so that whoever cannot start says why in one sentence and no more.
         event_log.mirror_to(shower("DEBUG" if options.verbose else "WARNING"))
     try:
-        status = _run(chosen, launcher)
+        status = _run(chosen, launcher, beginning)
     finally:
         launcher.close()
         if not launcher.reap():
@@ -315,7 +317,14 @@ def _current_directory() -> str:
         raise ChoiceRefused(USAGE, texts.DIRECTORY_GONE) from None
 
 
-def _run(chosen: Chosen, launcher: LauncherHandle) -> int:
+def _begin_practice(home: Home, port: int | None) -> PracticeBeginning | None:
+    """It takes as long to start as all that is imported here meanwhile."""
+    from actors.sandbox.launch import begin_practice_chat
+
+    return begin_practice_chat(home.path, _practice_command(home.path, port))
+
+
+def _run(chosen: Chosen, launcher: LauncherHandle, beginning: PracticeBeginning | None) -> int:
     import asyncio
 
     from actors import instance_texts as texts
@@ -331,7 +340,7 @@ def _run(chosen: Chosen, launcher: LauncherHandle) -> int:
             from actors.sandbox.launch import hold_practice_chat
 
             open_until_the_end.enter_context(hold_practice_chat(chosen.home.path))
-            practice = _practice_place(chosen)
+            practice = _practice_place(chosen, beginning)
             terminal.tell(texts.NO_BOT.format(url=practice.address.url))
         database = Database(chosen.home.bus_database(chosen.bot.bot_id), METADATA, "bus")
         open_until_the_end.callback(database.close)
@@ -340,17 +349,16 @@ def _run(chosen: Chosen, launcher: LauncherHandle) -> int:
         return asyncio.run(Instance(parts).run())
 
 
-def _practice_place(chosen: Chosen) -> PracticePlace:
+def _practice_place(chosen: Chosen, beginning: PracticeBeginning | None) -> PracticePlace:
     from actors.practice_place import PracticePlace
     from actors.sandbox.launch import PracticeAddress, ensure_practice_chat
 
     home, port = chosen.home.path, chosen.options.sandbox_port
 
-    def start() -> PracticeAddress:
-        return ensure_practice_chat(home, port, _practice_command(home, port))
+    def start(beginning: PracticeBeginning | None = None) -> PracticeAddress:
+        return ensure_practice_chat(home, port, _practice_command(home, port), beginning)
 
-    address = start()
-    return PracticePlace(chosen.home.practice / "port.json", address, start)
+    return PracticePlace(chosen.home.practice / "port.json", start(beginning), start)
 
 
 def _practice_command(home: Path, port: int | None) -> list[str]:
@@ -628,8 +636,13 @@ def look_after(options: argparse.Namespace) -> int:
 
 def serve_practice(options: argparse.Namespace) -> int:
     """Be the practice chat until nobody uses it any more."""
+    # What is imported is no garbage.
+    gc.disable()
+
     from actors.sandbox.server import serve
 
+    gc.freeze()
+    gc.enable()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     serve(Path(options.home), options.sandbox_port)

@@ -11,6 +11,7 @@ from actors import orphans
 
 
 def become_launcher(main: int, output: Path | None) -> None:
+    orphans.drop_inherited()
     # A session of its own: the terminal's signals are main's, and it decides.
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

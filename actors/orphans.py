@@ -101,7 +101,7 @@ def _after_fork_in_child() -> None:
     global _depth, _parent_pid
     _depth += 1
     _parent_pid = _forking_pid
-    _drop_inherited()
+    drop_inherited()
     # Thespian's admin is forked twice and its parent leaves at once: signalled now it would die
     # with that parent. Its thread asks for the signal once it belongs to the launcher.
     adopted_later = _depth == 2
@@ -110,7 +110,7 @@ def _after_fork_in_child() -> None:
     _thread.start_new_thread(_watch, (adopted_later,))
 
 
-def _drop_inherited() -> None:
+def drop_inherited() -> None:
     """Lets go of what the descriptors meant but keeps their numbers taken.
 
     The objects that own them exist in this process too. If one is collected later it closes its

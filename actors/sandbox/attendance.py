@@ -18,9 +18,12 @@ LOCK_NAME = "users.lock"
 
 def attend(directory: Path) -> BinaryIO:
     """Count as a user until the file is closed; waits for a server that is about to end."""
-    lock = _opened(directory)
-    fcntl.flock(lock, fcntl.LOCK_SH)
-    return lock
+    return _shared(directory, fcntl.LOCK_SH)
+
+
+def attend_at_once(directory: Path) -> BinaryIO:
+    """The same without waiting; BlockingIOError when a server is about to end."""
+    return _shared(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 class Attendance:
@@ -46,6 +49,16 @@ class Attendance:
             return True
         fcntl.flock(self._lock, fcntl.LOCK_UN)
         return False
+
+
+def _shared(directory: Path, how: int) -> BinaryIO:
+    lock = _opened(directory)
+    try:
+        fcntl.flock(lock, how)
+    except BaseException:
+        lock.close()
+        raise
+    return lock
 
 
 def _opened(directory: Path) -> BinaryIO:

@@ -5,24 +5,28 @@ so neither a closed terminal nor the end of the instance that started it reaches
 imports the server or its web framework.
 
 Order for callers: `hold_practice_chat` first, then `ensure_practice_chat`; while the hold lasts the
-server does not end.
+server does not end. Whoever has something else to do until then calls `begin_practice_chat` before.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from actors.sandbox.attendance import attend
+from actors import orphans
+from actors.sandbox.attendance import attend, attend_at_once
 from actors.sandbox.credentials import practice_key, practice_token
 from actors.sandbox.failure import PracticeChatFailed
 from actors.sandbox.port_file import PortFile
+from stores.errors import StoreError
 from stores.private_files import FILE_MODE, file_lock, make_private_directory
 from stores.process_birth import Liveness, liveness
 
@@ -71,22 +75,64 @@ def hold_practice_chat(home: Path) -> BinaryIO:
     return attend(_directory(home))
 
 
-def ensure_practice_chat(home: Path, port: int | None, command: list[str]) -> PracticeAddress:
+class PracticeBeginning:
+    """A practice chat under way, and the turn of this process to start one: everybody else waits for it.
+
+    Both locks are given back by `close`, and when this process ends, in whatever way: no child keeps them.
+    """
+
+    def __init__(self, hold: BinaryIO, turn: BinaryIO, stale: PortFile | None, pid: int) -> None:
+        self._locks = (turn, hold)
+        self.stale = stale
+        self.pid = pid
+        for lock in self._locks:
+            orphans.close_in_children(lock.fileno())
+
+    def close(self) -> None:
+        """Let others have their turn."""
+        for lock in self._locks:
+            if not lock.closed:
+                orphans.forget(lock.fileno())
+                lock.close()
+
+
+def begin_practice_chat(home: Path, command: list[str]) -> PracticeBeginning | None:
+    """Exec `command` where there is no practice chat, without waiting for it.
+
+    None where there is one, somebody else is starting one, or it cannot be done: `ensure_practice_chat`
+    finds out, and says so.
+    """
+    with ExitStack() as undo:
+        try:
+            directory = _directory(home)
+            hold = undo.enter_context(attend_at_once(directory))
+            turn = undo.enter_context(_turn_at_once(directory))
+            found = PortFile.read(directory / "port.json")
+            if found is not None and not found.is_dead:
+                return None
+            beginning = PracticeBeginning(hold, turn, found, _detached(command, directory / "log"))
+        except (PracticeChatFailed, StoreError, OSError):
+            return None
+        undo.pop_all()
+        return beginning
+
+
+def ensure_practice_chat(
+    home: Path, port: int | None, command: list[str], beginning: PracticeBeginning | None = None
+) -> PracticeAddress:
     """The running practice chat, else a new one by exec'ing `command`; raises PracticeChatFailed.
 
     An explicit `port` is insisted on. `command` gets no secret: the server finds them in the home.
     """
     directory = _directory(home)
-    with attend(directory), file_lock(directory / "start.lock"):
+    with attend(directory):
         key = practice_key(directory)
-        found = PortFile.read(directory / "port.json")
-        if found is None or found.is_dead:
-            found = _started(directory, found, command, key)
-        elif not _answers(found, key):
-            raise PracticeChatFailed(
-                f"The practice chat (process {found.pid}) does not answer on port {found.port}. "
-                "End that process, then try again."
-            )
+        if beginning is not None:
+            with closing(beginning):
+                found = _awaited(directory, beginning.stale, beginning.pid, key)
+        else:
+            with file_lock(directory / "start.lock"):
+                found = _found_or_started(directory, command, key)
         if port is not None and found.port != port:
             raise PracticeChatFailed(
                 f"The practice chat of this home already runs on port {found.port}, "
@@ -95,17 +141,40 @@ def ensure_practice_chat(home: Path, port: int | None, command: list[str]) -> Pr
         return PracticeAddress(found.port, key, practice_token(directory))
 
 
+def _found_or_started(directory: Path, command: list[str], key: str) -> PortFile:
+    found = PortFile.read(directory / "port.json")
+    if found is None or found.is_dead:
+        return _awaited(directory, found, _detached(command, directory / "log"), key)
+    if not _answers(found, key):
+        raise PracticeChatFailed(
+            f"The practice chat (process {found.pid}) does not answer on port {found.port}. "
+            "End that process, then try again."
+        )
+    return found
+
+
 def _directory(home: Path) -> Path:
     directory = Path(os.path.abspath(home)) / "practice"
     make_private_directory(directory)
     return directory
 
 
-def _started(
-    directory: Path, stale: PortFile | None, command: list[str], key: str
-) -> PortFile:
+def _turn_at_once(directory: Path) -> BinaryIO:
+    """The lock of `ensure_practice_chat`; BlockingIOError when another has it."""
+    descriptor = os.open(directory / "start.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    lock = os.fdopen(descriptor, "r+b", buffering=0)
+    try:
+        os.fchmod(descriptor, FILE_MODE)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise
+    return lock
+
+
+def _awaited(directory: Path, stale: PortFile | None, pid: int, key: str) -> PortFile:
+    """Where the process answers once it does; `stale` is what was written before it."""
     log = directory / "log"
-    pid = _detached(command, log)
     until = time.monotonic() + START_WITHIN_S
     while time.monotonic() < until:
         found = PortFile.read(directory / "port.json")

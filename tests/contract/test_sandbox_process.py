@@ -13,11 +13,13 @@ import psutil
 import pytest
 
 from actors.sandbox.failure import PracticeChatFailed
-from actors.sandbox.launch import ensure_practice_chat, hold_practice_chat
+from actors.launcher_process import become_launcher
+from actors.sandbox.launch import begin_practice_chat, ensure_practice_chat, hold_practice_chat
 from actors.sandbox.port_file import PortFile
 from actors.sandbox.server import bound_socket
 from tests.support.cluster import ROOT
 from tests.support.eventually import eventually
+from tests.support.forked import start_forked
 from tests.support.practice_server import (
     PracticeServer,
     running_practice_server,
@@ -61,6 +63,78 @@ def test_ten_at_once_start_one(home):
     assert len(addresses) == 10 and len(set(addresses)) == 1
     log = (home / "practice" / "log").read_text()
     assert log.count("answers on port") == 1
+
+
+def test_one_that_was_begun_is_waited_for_and_no_other_is_started(home):
+    beginning = begin_practice_chat(home, serve_command(home, 0))
+    # As if another process came now.
+    assert begin_practice_chat(home, ["/nonexistent"]) is None
+    addresses = []
+    other = threading.Thread(target=lambda: addresses.append(started(home)))
+    other.start()
+    addresses.append(ensure_practice_chat(home, None, ["/nonexistent"], beginning))
+    other.join()
+    assert len(addresses) == 2 and len(set(addresses)) == 1
+    server = PortFile.read(home / "practice" / "port.json")
+    assert server.pid == beginning.pid
+    # Now it is there.
+    assert begin_practice_chat(home, ["/nonexistent"]) is None
+    assert (home / "practice" / "log").read_text().count("answers on port") == 1
+
+
+def test_ten_that_begin_at_once_start_one(home):
+    addresses = []
+
+    def start():
+        beginning = begin_practice_chat(home, serve_command(home, 0))
+        addresses.append(ensure_practice_chat(home, None, serve_command(home, 0), beginning))
+
+    threads = [threading.Thread(target=start) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(addresses) == 10 and len(set(addresses)) == 1
+    assert (home / "practice" / "log").read_text().splitlines() == [
+        f"The practice chat answers on port {addresses[0].port} "
+        f"(process {PortFile.read(home / 'practice' / 'port.json').pid})."
+    ]
+
+
+def test_one_that_began_in_vain_is_told_when_it_is_waited_for(home):
+    beginning = begin_practice_chat(home, ["/nonexistent-program"])
+    with pytest.raises(PracticeChatFailed, match="nonexistent-program"):
+        ensure_practice_chat(home, None, ["/nonexistent"], beginning)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        busy = other.getsockname()[1]
+        beginning = begin_practice_chat(home, serve_command(home, busy))
+        with pytest.raises(PracticeChatFailed, match=f"^Port {busy} is in use"):
+            ensure_practice_chat(home, busy, ["/nonexistent"], beginning)
+    assert started(home), "the turn was given back"
+
+
+def test_the_launcher_that_is_forked_meanwhile_keeps_no_turn(home):
+    beginning = begin_practice_chat(home, serve_command(home, 0))
+    ready, tell = os.pipe()
+
+    def launcher():
+        become_launcher(os.getppid(), None)
+        os.write(tell, b"!")
+        signal.pause()
+
+    pid = start_forked(launcher)
+    try:
+        os.read(ready, 1)
+        beginning.close()
+        # Else it would be waited for as long as that process lives.
+        assert started(home)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(ready)
+        os.close(tell)
 
 
 def test_it_belongs_to_nobody_and_knows_its_secrets_from_files_only(home):
