@@ -1,7 +1,7 @@
-"""The base of every actor: loads what arrives, asks the plan, performs what the plan wants.
+"""The base of every actor: loads what arrives, asks the plan, has performed what the plan wants.
 
-It is the only place with effects, and performs them in one order (`actors.plans.effects.RANK`). The plan
-is replaced only after all effects of its step were performed.
+Effects are performed by its own base (`actors.effect_actor`), the only place that does. The plan is replaced
+only after all effects of its step were performed.
 
 No handler raises out: Thespian would deliver the message again to the state that the failed try left.
 A command whose step raises is answered with `CommandFailed`. Any other event is tried again, because
@@ -14,16 +14,13 @@ A subclass gives `first_plan` and `open_stores`. Its plan answers to
 `on_child_exited(key, now)` and `on_unanswered(unanswered, now)`. Each returns the next plan and its effects.
 """
 
-import contextlib
-import datetime
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from thespian.actors import (
-    Actor,
     ActorExitRequest,
     ChildActorExited,
     PoisonMessage,
@@ -32,28 +29,14 @@ from thespian.actors import (
     WatchMessage,
 )
 
-from actors.bundles import Bundles
 from actors import event_log
 from actors.clock import system_now
-from actors.correspondence import RESEND_MS, Correspondence, Transmission, Unanswered
+from actors.correspondence import Unanswered
+from actors.effect_actor import CORRESPONDENCE, NEVER, EffectActor, HalfDone
 from actors.event_log import log_event
-from actors.household import Household, Peer
+from actors.household import Peer
 from actors.orphans import name_process
-from actors.plans.effects import (
-    Effects,
-    Introduce,
-    KillChild,
-    Notify,
-    Now,
-    Perform,
-    Reply,
-    Send,
-    StartChild,
-    StopChild,
-    WakeAfter,
-    Write,
-    in_order,
-)
+from actors.plans.effects import Now, Send
 from messages import ANSWERS
 from messages.actor import (
     ActorDescribed,
@@ -66,12 +49,10 @@ from messages.actor import (
     Pong,
 )
 from messages.envelope import ANY_INCARNATION, Envelope, load_envelope
-from messages.kind import MessageInvalid, dump_body
+from messages.kind import MessageInvalid
 from messages.leader import EpochLost
 from stores.errors import Deposed, StoreError
 
-NEVER = 2**63
-"""A boot-clock time that does not come."""
 RETRY_TICK_MS = 1_000
 """How often unanswered commands are looked at, while there are any, and failed events tried again."""
 EVENT_TRIES = 4
@@ -80,12 +61,7 @@ EVENT_TRIES = 4
 LONGEST_WAIT = 64
 """Messages that wait for the configuration; more are refused."""
 
-_CORRESPONDENCE = "_correspondence"
 _FAILED_EVENTS = "_failed_events"
-
-
-class HalfDone(Exception):
-    """Some effects of a step were performed, the next one could not be: the state is doubtful."""
 
 
 def snake(kind: str) -> str:
@@ -93,7 +69,25 @@ def snake(kind: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
 
 
-class PlanActor(Actor):
+class Guard:
+    """Nothing raises out of what is done inside; the actor is told what would have."""
+
+    __slots__ = ("_actor", "_what")
+
+    def __init__(self, actor: "PlanActor", what: str) -> None:
+        self._actor, self._what = actor, what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, failure: BaseException | None, trace: object) -> bool:
+        if not isinstance(failure, Exception):
+            return False
+        self._actor.raised(self._what, failure)
+        return True
+
+
+class PlanActor(EffectActor):
     """An actor whose decisions are a plan."""
 
     # The edges that a stage replaces.
@@ -108,12 +102,6 @@ class PlanActor(Actor):
         self.settings: Mapping[str, Any] = {}
         self.plan: Any = None
         self.stores: Mapping[str, Any] = {}
-        self._letters = Correspondence()
-        self._household = Household(self)
-        self._wake_generation: dict[str, int] = {}
-        self._ids = 0
-        self._bundles = Bundles()
-        self._letters_due = NEVER
         self._early: list[tuple[Envelope, Any]] = []
         self._stepping = False
         self._deferred_events: list[tuple[str, Callable[[], None], int]] = []
@@ -129,10 +117,6 @@ class PlanActor(Actor):
     def open_stores(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """The stores that Write effects name; opened here, after the fork."""
         return {}
-
-    def child_class(self, key: str) -> str:
-        """The dotted name of the class of a child."""
-        raise TypeError(f"{type(self).__name__} has no children")
 
     def configured(self) -> None:
         """The actor knows its settings and has its stores and its first plan."""
@@ -187,7 +171,7 @@ class PlanActor(Actor):
             case WakeupMessage():
                 self._woken(*msg.payload)
             case ChildActorExited():
-                self._child_exited(msg.childAddress)
+                self.child_ended(msg.childAddress)
             case PoisonMessage():
                 log_event("actor.poison", "ERROR", actor=self.key)
             case _:
@@ -321,7 +305,7 @@ class PlanActor(Actor):
     def _woken(self, reason: str, generation: int) -> None:
         if self._wake_generation.get(reason) != generation:
             return
-        if reason == _CORRESPONDENCE:
+        if reason == CORRESPONDENCE:
             self._look_after_letters()
         elif reason == _FAILED_EVENTS:
             events, self._failed_events = self._failed_events, []
@@ -339,7 +323,7 @@ class PlanActor(Actor):
         self._letters_due = NEVER
         if self._letters.is_waiting:
             self._letters_due = self.clock().boot + RETRY_TICK_MS
-            self._wake_after(_CORRESPONDENCE, RETRY_TICK_MS)
+            self._wake_after(CORRESPONDENCE, RETRY_TICK_MS)
         self._transmit(transmissions)
         self._give_up(unanswered)
 
@@ -347,7 +331,7 @@ class PlanActor(Actor):
         for command in unanswered:
             self._event("unanswered", functools.partial(self.step, "on_unanswered", command))
 
-    def _child_exited(self, address: Any) -> None:
+    def child_ended(self, address: Any) -> None:
         for key in self._household.exited(address):
             self._event("child exited", functools.partial(self.step, "on_child_exited", key))
 
@@ -411,144 +395,25 @@ class PlanActor(Actor):
         describe = getattr(self.plan, "describe", None)
         return describe(self.clock()) if describe else {}
 
-    # -- effects --------------------------------------------------------------------------------
-
-    def perform(self, effects: Effects) -> None:
-        """Perform effects in their order; the Writes in one transaction a database."""
-        for effect in effects:
-            self._check(effect)
-        ordered = in_order(effects)
-        writes = [effect for effect in ordered if isinstance(effect, Write)]
-        if writes:
-            self._write(writes)
-            self.written(writes)
-        for number, effect in enumerate(ordered[len(writes):], start=len(writes)):
-            try:
-                self._perform_one(effect)
-            except Exception as failure:
-                if number:
-                    raise HalfDone(type(effect).__name__) from failure
-                raise
-
-    def written(self, writes: list[Write]) -> None:
-        """These are durable, and nothing else of their step is done: the place of fault points."""
-
-    def _check(self, effect: Any) -> None:
-        """Refuse what could not be said before anything of the step is done."""
-        match effect:
-            case Send(body=body):
-                dump_body(body)
-            case Reply(command_id=command_id, body=body):
-                self._letters.check_answer(command_id, body)
-
-    def _write(self, writes: list[Write]) -> None:
-        with contextlib.ExitStack() as transactions:
-            # Stores of one database share its transaction, which a database joins to the outer one.
-            for store in dict.fromkeys(write.store for write in writes):
-                transactions.enter_context(self.stores[store].database.transaction())
-            for write in writes:
-                getattr(self.stores[write.store], write.method)(**write.arguments)
-
-    def _perform_one(self, effect: Any) -> None:
-        match effect:
-            case Send():
-                self._say(effect)
-            case Reply(command_id=command_id, body=body):
-                self._reply(command_id, body)
-            case Notify(action=action, level=level, fields=fields):
-                log_event(action, level, actor=self.key, **fields)
-            case WakeAfter(reason=reason, delay_ms=delay_ms):
-                self._wake_after(reason, delay_ms)
-            case Perform():
-                self.perform_beside(effect)
-            case StartChild(key=key, incarnation=incarnation):
-                peer = self._household.start(key, incarnation, self.child_class(key))
-                self.introduced({key: peer})
-            case Introduce(to=to, keys=keys):
-                self._household.introduce(to, keys)
-            case StopChild(key=key):
-                self._household.stop(key)
-            case KillChild(key=key):
-                unheard = self._household.kill(key)
-                if unheard is not None:
-                    self._child_exited(unheard)
-
-    def perform_beside(self, effect: Perform) -> None:
-        """Start slow work beside the mailbox; only actors with a loop thread can."""
-        raise TypeError(f"{self.key} has no loop thread for {effect.operation}")
-
-    def forking(self) -> contextlib.AbstractContextManager[Any]:
-        """Held while this process forks."""
-        return contextlib.nullcontext()
-
-    def new_id(self) -> str:
-        """An id that no other actor and no other incarnation makes."""
-        self._ids += 1
-        return f"{self.key}#{self.incarnation}.{self.own_pid()}:{self._ids}"
-
-    def _say(self, effect: Send) -> None:
-        now = self.clock().boot
-        deadline = now + effect.deadline_ms
-        envelope = Envelope(
-            body=effect.body,
-            message_id=effect.message_id or self.new_id(),
-            key=effect.to,
-            deadline=deadline,
-        )
-        self._transmit(
-            self._letters.say(
-                effect.to, envelope, deadline=deadline, resend=effect.resend, now=now
-            )
-        )
-        soonest = min(effect.deadline_ms, RESEND_MS)
-        if envelope.kind in ANSWERS and now + soonest < self._letters_due:
-            # Not earlier than anything can be due: most commands are answered long before.
-            self._letters_due = now + soonest
-            self._wake_after(_CORRESPONDENCE, soonest)
-
-    def _reply(self, command_id: str, body: Any) -> None:
-        transmission = self._letters.answer(command_id, body, self.new_id(), self.clock().boot)
-        if transmission is not None:
-            self._transmit([transmission])
-
-    def _transmit(self, transmissions: list[Transmission]) -> None:
-        for transmission in transmissions:
-            if not self._bundles.put(transmission):
-                self.send(transmission.address, transmission.plain)
-
-    def _wake_after(self, reason: str, delay_ms: int) -> None:
-        generation = self._wake_generation.get(reason, 0) + 1
-        self._wake_generation[reason] = generation
-        # Wakeups cannot be cancelled, so each carries the generation that it belongs to.
-        self.wakeupAfter(datetime.timedelta(milliseconds=delay_ms), (reason, generation))
-
-    def child_pid(self, key: str) -> int | None:
-        """The process id of a child, None when there is no such child."""
-        return self._household.pid(key)
-
-    def key_of_child_pid(self, pid: int) -> str | None:
-        """The key of the child with this process id."""
-        return self._household.key_of_pid(pid)
-
     # -- guard ----------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def _guard(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except Deposed as deposed:
-            log_event("actor.deposed", "WARNING", actor=self.key, what=what, text=str(deposed))
+    def _guard(self, what: str) -> "Guard":
+        return Guard(self, what)
+
+    def raised(self, what: str, failure: Exception) -> None:
+        """A handler raised: what is doubtful ends the actor, the rest is told and forgotten."""
+        if isinstance(failure, Deposed):
+            log_event("actor.deposed", "WARNING", actor=self.key, what=what, text=str(failure))
             try:
                 self.lost_epoch()
             except Exception:
                 # The step that wanted to end in order failed too; ending at once is what is left.
                 log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
                 self.fail(what)
-        except HalfDone:
-            log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
+            return
+        log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
+        if isinstance(failure, HalfDone):
             self.fail(what)
-        except Exception:
-            log_event("actor.raised", "ERROR", exception=True, actor=self.key, what=what)
 
     def fail(self, what: str) -> None:
         """Exit, so that the supervisor starts this actor anew; nothing more is done until then."""

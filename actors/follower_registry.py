@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from actors.asyncio_actor import AsyncioActor
-from actors.base import HalfDone
 from actors.bus_endpoint import TOO_LONG, Arrived, BusEndpoint, Outgoing
 from actors.bus_relay import BusRelay
+from actors.effect_actor import HalfDone
 from actors.event_log import log_event
 from actors.faults import fault
 from actors.loop_thread import Io, PerformFailed

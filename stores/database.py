@@ -276,5 +276,5 @@ def upsert(
 def _upsert_of(table: Table, key: tuple[str, ...], names: tuple[str, ...]) -> tuple[Any, Any]:
     """Built once for these columns: building a statement takes several times as long as running it."""
     where = [table.c[name] == bindparam(f"key_{name}") for name in key]
-    new = {name: bindparam(f"new_{name}") for name in names}
+    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     return update(table).where(*where).values(new), insert(table)

@@ -246,7 +246,7 @@ def test_a_noun_means_the_same_in_every_room(stem):
 def test_wakeups_are_made_in_one_place():
     # Each carries a generation there; one made elsewhere could not be told from a stale one.
     makers = {name_of(path) for path in PRODUCT if "wakeupAfter" in set(words(path))}
-    assert makers == {"actors/base.py"}
+    assert makers == {"actors/effect_actor.py"}
 
 
 def test_every_ask_has_a_timeout():
