@@ -49,7 +49,7 @@ def get_me(chat: PracticeChat, p: Parameters) -> dict[str, Any]:
 
 def get_chat(chat: PracticeChat, p: Parameters) -> dict[str, Any]:
     return {
-        **chat.private_chat(chat.known_chat(p.chat_id())),
+        **chat.place(chat.known_chat(p.chat_id())),
         "accent_color_id": 0,
         "max_reaction_count": 11,
         "accepted_gift_types": {

@@ -38,7 +38,16 @@ DEFAULT_UPDATES = tuple(
 KEPT_FOR_MS = 24 * 3600 * 1000
 CALLBACK_KEPT_FOR_MS = 150 * 1000
 
+GROUP_PREFIX = "group "
+HIGHEST_GROUP_ID = 10**12
+"""Supergroups have the negative numbers below this one's."""
+
 Event = dict[str, Any]
+
+
+def is_group(chat_id: int) -> bool:
+    """Whether several people write there."""
+    return chat_id < 0
 
 
 class PracticeChat:
@@ -143,7 +152,11 @@ class PracticeChat:
                 name = self._names[user_id] = person.first_name
         return {"id": user_id, "is_bot": False, "first_name": name, "language_code": "en"}
 
-    def private_chat(self, chat_id: int) -> dict[str, Any]:
+    def place(self, chat_id: int) -> dict[str, Any]:
+        """Somebody's private chat, or a group, as the Bot API shows it."""
+        if is_group(chat_id):
+            title = self.store.setting(f"{GROUP_PREFIX}{chat_id}", "")
+            return {"id": chat_id, "title": title, "type": "supergroup", "is_forum": True}
         return {
             "id": chat_id,
             "first_name": self.user(chat_id)["first_name"],
@@ -151,9 +164,24 @@ class PracticeChat:
         }
 
     def known_chat(self, chat_id: int) -> int:
-        """The chat, if that person ever wrote to the bot."""
-        if self.store.person(chat_id) is None:
+        """The chat, if that person ever wrote to the bot, or the bot is in that group."""
+        if is_group(chat_id):
+            is_known = self.store.setting(f"{GROUP_PREFIX}{chat_id}") is not None
+        else:
+            is_known = self.store.person(chat_id) is not None
+        if not is_known:
             raise bad_request("chat not found")
+        return chat_id
+
+    def has_topics(self, chat_id: int) -> bool:
+        """Private chats have them by a switch of the bot's, groups by one of their own."""
+        return is_group(chat_id) or self.threaded_mode
+
+    def open_group(self, title: str) -> int:
+        """A group with topics, in which the bot may manage them."""
+        with self.change():
+            chat_id = -(HIGHEST_GROUP_ID + self.store.take_id("message", self.now_ms()))
+            self.store.remember_setting(f"{GROUP_PREFIX}{chat_id}", title)
         return chat_id
 
     # -- making messages and updates; only inside `change()` -----------------------------------
@@ -219,16 +247,20 @@ class PracticeChat:
     def message_object(self, message: Message) -> dict[str, Any]:
         """The Message as the Bot API shows it, with the message it replies to."""
         reply = None
-        if message.reply_to_id is not None:
-            reply = self.store.message(message.reply_to_id)
+        reply_to_id = message.reply_to_id
+        if reply_to_id is None and is_group(message.chat_id) and not message.service:
+            # What is written in a topic of a group answers the message that opened it.
+            reply_to_id = message.thread_id
+        if reply_to_id is not None:
+            reply = self.store.message(reply_to_id)
         shown = telegram_objects.message(
-            message, self.user(message.from_id), self.private_chat(message.chat_id)
+            message, self.user(message.from_id), self.place(message.chat_id)
         )
         if reply is not None and reply.deleted_at is None:
             shown["reply_to_message"] = telegram_objects.message(
                 replace(reply, reply_to_id=None, reply_markup={}),
                 self.user(reply.from_id),
-                self.private_chat(reply.chat_id),
+                self.place(reply.chat_id),
             )
         return shown
 

@@ -105,7 +105,7 @@ def _thread(thread: Thread) -> dict[str, Any]:
 
 def _message(chat: PracticeChat, message: Message) -> dict[str, Any]:
     """The Message of the Bot API, and what only the practice chat knows of it."""
-    sender, place = chat.user(message.from_id), chat.private_chat(message.chat_id)
+    sender, place = chat.user(message.from_id), chat.place(message.chat_id)
     return {
         **telegram_objects.message(message, sender, place),
         "chat_id": message.chat_id,

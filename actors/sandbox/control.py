@@ -44,6 +44,7 @@ class Control:
             web.get("/sandbox/state", self._state, allow_head=False),
             web.get("/sandbox/calls", self._list_calls, allow_head=False),
             self._post("/sandbox/messages", requests.WriteRequest(), self._write),
+            self._post("/sandbox/groups", requests.GroupRequest(), self._open_group),
             self._post("/sandbox/callbacks", requests.PressRequest(), self._press),
             self._post("/sandbox/reactions", requests.ReactRequest(), self._react),
             self._post("/sandbox/edits", requests.EditRequest(), self._edit),
@@ -93,8 +94,15 @@ class Control:
     def _write(self, asked: dict[str, Any]) -> dict[str, Any]:
         self._refuse_bot(asked)
         return self._people.write(
-            asked["text"], asked["thread_id"], asked["from_id"], asked["reply_to_id"]
+            asked["text"],
+            asked["thread_id"],
+            asked["from_id"],
+            asked["reply_to_id"],
+            asked["group_id"],
         )
+
+    def _open_group(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"chat_id": self._chat.open_group(asked["title"])}
 
     def _press(self, asked: dict[str, Any]) -> dict[str, Any]:
         self._refuse_bot(asked)

@@ -39,6 +39,17 @@ class WriteRequest(_FromSomebody):
     reply_to_id = fields.Integer(
         strict=True, allow_none=True, load_default=None, validate=_ID
     )
+    group_id = fields.Integer(
+        strict=True,
+        allow_none=True,
+        load_default=None,
+        validate=validate.Range(min=-_LARGEST_ID, max=-1),
+        metadata={"description": "absent means the private chat of the writer"},
+    )
+
+
+class GroupRequest(Schema):
+    title = fields.String(required=True, validate=validate.Length(1, 128))
 
 
 class PressRequest(_FromSomebody):

@@ -26,7 +26,7 @@ def send_message(chat: PracticeChat, p: Parameters) -> dict[str, Any]:
     markup = _markup(p)
     text, entities = _content(p)
     chat_id = chat.known_chat(p.chat_id())
-    thread_id = p.thread_id() if chat.threaded_mode else None
+    thread_id = p.thread_id() if chat.has_topics(chat_id) else None
     if thread_id is not None:
         _raise(refusals.thread_refusal(chat.store.thread(thread_id), chat_id))
     reply_to_id = _reply_target(chat, p, chat_id)

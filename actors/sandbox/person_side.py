@@ -12,6 +12,7 @@ from typing import Any
 
 from actors.sandbox import refusals, telegram_objects
 from actors.sandbox.chat import CALLBACK_KEPT_FOR_MS, OWNER, PracticeChat
+from actors.sandbox.errors import BotApiError
 from actors.sandbox.keyboard import LONGEST_CALLBACK_BYTES
 from actors.sandbox.text import command_entities, too_long, trimmed
 from stores.practice_chat import Callback, Message, Person, Thread
@@ -27,18 +28,24 @@ class PersonSide:
         self._store = chat.store
 
     def write(
-        self, text: str, thread_id: int | None, from_id: int, reply_to_id: int | None = None
+        self,
+        text: str,
+        thread_id: int | None,
+        from_id: int,
+        reply_to_id: int | None = None,
+        group_id: int | None = None,
     ) -> dict[str, Any]:
-        """A message to the bot, in a thread or outside any."""
+        """A message to the bot or in a group, in a thread or outside any."""
         text = _written(text)
+        chat_id = from_id if group_id is None else self._known_group(group_id)
         if thread_id is not None:
-            self._live_thread(thread_id, from_id)
+            self._live_thread(thread_id, chat_id)
         if reply_to_id is not None:
             self._live_message(reply_to_id)
         with self._chat.change():
             self._meet(from_id)
             message = self._chat.new_message(
-                from_id,
+                chat_id,
                 from_id,
                 thread_id,
                 text=text,
@@ -49,7 +56,7 @@ class PersonSide:
         return {
             "message_id": message.message_id,
             "update_id": update_id,
-            "chat_id": from_id,
+            "chat_id": chat_id,
             "thread_id": thread_id,
             "date": message.sent_at // 1000,
         }
@@ -82,7 +89,7 @@ class PersonSide:
         if message.deleted_at is None:
             shown = self._chat.message_object(message)
         else:
-            chat = self._chat.private_chat(message.chat_id)
+            chat = self._chat.place(message.chat_id)
             shown = telegram_objects.inaccessible_message(message_id, chat)
         with self._chat.change():
             self._meet(from_id)
@@ -108,7 +115,7 @@ class PersonSide:
             self._meet(from_id)
             self._chat.put_message(replace(message, reactions=kept))
             body = {
-                "chat": self._chat.private_chat(message.chat_id),
+                "chat": self._chat.place(message.chat_id),
                 "message_id": message_id,
                 "user": self._chat.user(from_id),
                 "date": self._chat.now_ms() // 1000,
@@ -119,7 +126,7 @@ class PersonSide:
         return {"message_id": message_id, "update_id": update_id}
 
     def open_thread(self, name: str, from_id: int = OWNER.user_id) -> dict[str, Any]:
-        self._wants_threaded_mode()
+        self._wants_topics(from_id)
         name = _named(name)
         with self._chat.change():
             self._meet(from_id)
@@ -149,12 +156,18 @@ class PersonSide:
         if self._store.person(user_id) is None:
             self._store.add_person(Person(user_id, f"User {user_id}"))
 
-    def _wants_threaded_mode(self) -> None:
-        if not self._chat.threaded_mode:
+    def _known_group(self, group_id: int) -> int:
+        try:
+            return self._chat.known_chat(group_id)
+        except BotApiError:
+            raise Impossible(f"There is no group {group_id}.") from None
+
+    def _wants_topics(self, chat_id: int) -> None:
+        if not self._chat.has_topics(chat_id):
             raise Impossible("Threaded Mode is off, so there are no threads.")
 
     def _live_thread(self, thread_id: int, chat_id: int) -> Thread:
-        self._wants_threaded_mode()
+        self._wants_topics(chat_id)
         thread = self._store.thread(thread_id)
         if thread is None or not refusals.is_thread_of(thread, chat_id):
             raise Impossible(f"There is no thread {thread_id} in the chat of {chat_id}.")

@@ -31,10 +31,10 @@ def thread_refusal(thread: Thread | None, chat_id: int) -> Exception | None:
 
 
 def thread_change_refusal(
-    threaded_mode: bool, thread: Thread | None, chat_id: int
+    has_topics: bool, thread: Thread | None, chat_id: int
 ) -> Exception | None:
     """Renaming or deleting a thread."""
-    if not threaded_mode:
+    if not has_topics:
         return bad_request("the chat is not a forum")
     return None if is_thread_of(thread, chat_id) else bad_request("TOPIC_ID_INVALID")
 

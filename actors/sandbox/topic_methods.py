@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actors.sandbox import refusals
-from actors.sandbox.chat import PracticeChat
+from actors.sandbox.chat import PracticeChat, is_group
 from actors.sandbox.errors import bad_request
 from actors.sandbox.parameters import Parameters
 from actors.sandbox.telegram_objects import forum_topic
@@ -14,7 +14,7 @@ from stores.practice_chat import Thread
 
 def create_forum_topic(chat: PracticeChat, p: Parameters) -> dict[str, Any]:
     chat_id = chat.known_chat(p.chat_id())
-    if not chat.threaded_mode:
+    if not chat.has_topics(chat_id):
         raise bad_request("the chat is not a forum")
     name = refusals.clean_thread_name(p.text("name"))
     if not name:
@@ -59,16 +59,18 @@ def delete_forum_topic(chat: PracticeChat, p: Parameters) -> bool:
 
 
 def close_or_reopen_forum_topic(chat: PracticeChat, p: Parameters) -> bool:
-    """Only supergroups have that, and a practice chat is none."""
-    chat.known_chat(p.chat_id())
-    raise bad_request("the chat is not a supergroup forum")
+    """Only supergroups have that; where the bot may manage topics it goes on writing there."""
+    if not is_group(chat.known_chat(p.chat_id())):
+        raise bad_request("the chat is not a supergroup forum")
+    _changeable(chat, p)
+    return True
 
 
 def _changeable(chat: PracticeChat, p: Parameters) -> Thread:
     chat_id = chat.known_chat(p.chat_id())
     asked = p.thread_id()
     thread = None if asked is None else chat.store.thread(asked)
-    refusal = refusals.thread_change_refusal(chat.threaded_mode, thread, chat_id)
+    refusal = refusals.thread_change_refusal(chat.has_topics(chat_id), thread, chat_id)
     if refusal is not None:
         raise refusal
     assert thread is not None

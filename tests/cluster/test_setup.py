@@ -218,3 +218,66 @@ def test_setup_asks_nothing_where_nobody_can_answer(cluster: Cluster, bot: OwnBo
     assert done.returncode == 4
     assert done.stderr.startswith("Telegram cannot be reached, so nothing was changed.")
     assert path.read_text() == before
+
+
+# -- threads in a group ----------------------------------------------------------------------------
+
+
+def thread_in(cluster: Cluster, bot: OwnBot, group: int, name: str) -> int:
+    """The thread of this name, which is in that group."""
+    (thread,) = [one for one in bot.threads_of(group) if one["name"] == name]
+    assert cluster.thread_of(name) == thread
+    return int(thread["thread_id"])
+
+
+def test_the_code_in_a_group_puts_the_threads_there(cluster: Cluster, bot: OwnBot) -> None:
+    """Whoever sends it is the owner; everybody else in the group may talk, and changes nothing."""
+    group = bot.open_group("Work")
+    setup = cluster.start_command("setup", TELEGRAM_BOT_TOKEN=bot.token)
+    eventually(lambda: re.search(CODE, setup.stdout, re.M), 15)
+    code = re.findall(CODE, setup.stdout, re.M)[-1]
+    bot.practice.write("AAAA-0000", from_id=STRANGER, group_id=group)
+    bot.practice.write(f"/start@{bot.shown[1:]} {code.replace('-', '')}", group_id=group)
+    assert setup.wait_exit(15) == 0
+    assert f"Paired with You (id {OWNER}). {bot.shown} obeys nobody else." in setup.stdout
+    (greeting,) = bot.said_to(group)
+    assert greeting.startswith("You are the owner now"), "and a wrong code is not answered in a group"
+    kept = json.loads((cluster.home / "config.json").read_text())["bots"]["default"]
+    assert (kept["owner"], kept["chat"]) == (OWNER, group)
+
+    first, second = cluster.start(name="api"), cluster.start(name="web")
+    api, web = (thread_in(cluster, bot, group, name) for name in ("api", "web"))
+    bot.practice.write("not for you", web, from_id=STRANGER, group_id=group)
+    bot.practice.write("for the web", web, group_id=group)
+    cluster.wait_answer(web, "for the web")
+    first.signal(9)
+    second.wait_role("leader")
+    bot.practice.write("still there?", web, group_id=group)
+    cluster.wait_answer(web, "still there?")
+    bot.practice.write("whose?", group_id=group)
+    eventually(lambda: "Which one is this for?" in bot.said_to(group), 10)
+    assert cluster.texts(web).count("not for you") == 0 and bot.said_to(STRANGER) == []
+    assert bot.threads_of(OWNER) == []
+
+    bot.practice.write("/close", web, group_id=group)
+    eventually(lambda: any(text.startswith("Delete this") for text in cluster.texts(web)), 10)
+    buttons = cluster.thread_of("web")["messages"][-1]["reply_markup"]["inline_keyboard"]
+    (delete,) = [one for row in buttons for one in row if one["text"] == "Delete"]
+    bot.practice.press(cluster.thread_of("web")["messages"][-1]["message_id"], delete["callback_data"])
+    assert second.wait_exit(10) == 0
+    assert [one["thread_id"] for one in bot.threads_of(group)] == [api]
+
+
+def test_a_group_is_chosen_by_its_number(cluster: Cluster, bot: OwnBot) -> None:
+    """Then the code goes to the bot itself, and Threaded Mode is of no concern."""
+    bot.switch_threads(on=False)
+    group = bot.open_group("Work")
+    setup = cluster.start_command("setup", "--chat", str(group), TELEGRAM_BOT_TOKEN=bot.token)
+    eventually(lambda: re.search(CODE, setup.stdout, re.M), 15)
+    bot.practice.write(re.findall(CODE, setup.stdout, re.M)[-1])
+    assert setup.wait_exit(15) == 0
+    process = cluster.start(name="api")
+    thread = thread_in(cluster, bot, group, "api")
+    bot.practice.write("hello", thread, group_id=group)
+    cluster.wait_answer(thread, "hello")
+    assert "Threaded Mode" not in setup.stdout + process.stderr

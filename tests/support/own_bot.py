@@ -23,7 +23,7 @@ class OwnBot:
         self.shown = "@switchboard_practice_bot"
 
     def said_to(self, user_id: int) -> list[str]:
-        """What the bot said in the private chat of somebody, outside of threads."""
+        """What the bot said in the private chat of somebody, or in a group, outside of threads."""
         return [
             message["text"]
             for message in self.practice.state()["messages_outside_threads"]
@@ -31,12 +31,16 @@ class OwnBot:
         ]
 
     def threads_of(self, user_id: int) -> list[dict[str, Any]]:
-        """The living threads in the private chat of somebody."""
+        """The living threads in the private chat of somebody, or in a group."""
         return [
             thread
             for thread in self.practice.state()["threads"]
             if thread["chat_id"] == user_id and not thread["deleted"]
         ]
+
+    def open_group(self, title: str) -> int:
+        """A group with topics that the bot is in; its number."""
+        return int(self.practice.ask("/sandbox/groups", {"title": title})["chat_id"])
 
     def switch_threads(self, on: bool) -> None:
         """Threaded Mode, as its owner switches it."""

@@ -101,6 +101,29 @@ def test_with_threaded_mode_off_there_are_no_threads(world):
     assert "message_thread_id" not in sent
 
 
+def test_a_group_has_topics_of_its_own(world):
+    """Whatever the bot's own switch says; what is written in a topic answers the message that opened it."""
+    world.chat.set_threaded_mode(False)
+    group = world.chat.open_group("Work")
+    assert world.call("getChat", chat_id=group)["is_forum"] is True
+    thread = world.call("createForumTopic", chat_id=group, name="a")["message_thread_id"]
+    world.people.write("hi", thread, STRANGER, group_id=group)
+    body = world.waiting()[-1].body
+    assert (body["chat"]["type"], body["chat"]["id"], body["from"]["id"]) == ("supergroup", group, STRANGER)
+    assert body["reply_to_message"]["message_id"] == body["message_thread_id"] == thread
+    world.people.write("to everybody", None, OWNER, group_id=group)
+    assert "message_thread_id" not in world.waiting()[-1].body
+    there = {"chat_id": group, "message_thread_id": thread}
+    assert world.call("closeForumTopic", **there) is True
+    assert world.call("sendMessage", text="still", **there)["message_thread_id"] == thread
+    assert world.call("deleteForumTopic", **there) is True
+    assert world.refusal("sendMessage", text="gone", **there) == "message thread not found"
+    assert world.refusal("sendMessage", chat_id=group - 1, text="hi") == "chat not found"
+    with pytest.raises(Impossible):
+        world.people.write("hi", None, OWNER, group_id=group - 1)
+    assert chat_view(world.chat, None)["messages"] == [], "it is not on the owner's page"
+
+
 def test_a_chat_that_never_wrote_is_unknown(world):
     assert world.refusal("sendMessage", chat_id=STRANGER, text="hi") == "chat not found"
     world.people.write("hello", None, STRANGER)
