@@ -201,6 +201,36 @@ def test_a_token_of_the_environment_is_kept_as_it_was_given(cluster: Cluster, bo
     assert not path.exists()
 
 
+def test_another_bot_under_a_taken_name_needs_a_yes(
+    cluster: Cluster, bot: OwnBot, sit: Sit, tmp_path: Path
+) -> None:
+    """It is said first what that means; a no leaves everything as it was."""
+    path = configure(cluster, bot.token)
+    before = path.read_text()
+    with own_bot(tmp_path / "another", cluster) as another:
+        person = sit("setup")
+        person.sees(rf'^"default" is the bot {bot.token.partition(":")[0]} \(owner user 1001\)')
+        person.sees(r"^Token \(not shown; empty keeps the present one\):")
+        person.press(another.token, ENTER)
+        person.sees(rf'^"default" was the bot {bot.token.partition(":")[0]}; it becomes @')
+        person.sees(r"^Go on\? \[y/N\]")
+        person.press(ENTER)
+        person.sees(r"^Nothing was changed. Give this bot a name of its own: switchboard setup --bot")
+        assert person.wait_exit() == 3
+        assert path.read_text() == before
+
+        person = sit("setup")
+        person.sees(r"^Token \(not shown; empty keeps the present one\):")
+        person.press(another.token, ENTER)
+        person.sees(r"^Go on\? \[y/N\]")
+        person.press("y", ENTER)
+        another.practice.write(shown_code(person), from_id=STRANGER)
+        person.sees(rf"^Paired with User 77 \(id {STRANGER}\)")
+        assert person.wait_exit() == 0
+    kept = json.loads(path.read_text())["bots"]["default"]
+    assert (kept["token"], kept["owner"]) == (another.token, STRANGER)
+
+
 def test_setup_asks_nothing_where_nobody_can_answer(cluster: Cluster, bot: OwnBot) -> None:
     """And a token that is refused leaves everything as it was."""
     home = ("--home", str(cluster.home))
