@@ -46,8 +46,10 @@ class Bulletins:
         """The own thread was refused."""
         if text == TOPICS_OFF_PRIVATE:
             self._stand("threads", texts.THREADED_MODE_OFF)
-        else:
-            self._terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=text))
+            return
+        sentence = text if text.endswith((".", "!", "?")) else f"{text}."
+        again = "" if text.endswith(texts.CONTINUES) else texts.TRIES_AGAIN
+        self._terminal.tell_once(texts.REGISTRATION_REFUSED.format(text=sentence) + again)
 
     def followed(self) -> None:
         """The own thread is there, so there are threads again."""

@@ -19,7 +19,10 @@ WAITS_FOR_PAIRING = (
     "{bot} has no owner yet. Process {pid} shows the code for it; this one waits."
 )
 WAITS_FOR_LEADER = "No process talks to Telegram yet. This one waits for another to do it."
-REGISTRATION_REFUSED = "No thread yet: {text} This process tries again by itself."
+REGISTRATION_REFUSED = "No thread yet: {text}"
+TRIES_AGAIN = " This process tries again by itself."
+CONTINUES = "this continues by itself."
+"""The end of texts that say as much themselves."""
 
 LEADS_ALREADY = (
     'Process {pid} ("{name}") already leads {bot}. Leave out --role leader to join it.'

@@ -105,6 +105,17 @@ TOPICS_OFF_PRIVATE = (
 TOPICS_OFF_GROUP = (
     "Topics are off in this group. Switch them on in its settings; this continues by itself."
 )
+RIGHTS_MISSING = (
+    "The bot may not open topics in this group. Make it an administrator that may manage topics; this "
+    "continues by itself."
+)
+NOT_IN_GROUP = (
+    "The bot is not in this group, or there is no such group. Add it; this continues by itself."
+)
+NOT_STARTED = (
+    "The owner has not started the bot, or has blocked it. Open its chat in Telegram and press Start; this "
+    "continues by itself."
+)
 
 # -- threads ---------------------------------------------------------------------------------------
 

@@ -8,12 +8,11 @@ import dataclasses
 import enum
 from typing import Any, Self
 
-from actors.plans import thread_rows, thread_texts
+from actors.plans import thread_refusals, thread_rows, thread_texts
 from actors.plans.effects import Effect, Effects, Notify, Now, Reply, Write
 from actors.plans.telegram_verdict import Meaning, Verdict
-from actors.plans.thread_step import Scene, Step, ask_telegram, is_group, refused
+from actors.plans.thread_step import Scene, Step, ask_telegram, refused
 from messages.target_provisioner import ProvisionTarget, ReplaceTarget, TargetProvisioned
-from messages.texts import TOPICS_OFF_GROUP, TOPICS_OFF_PRIVATE
 
 SLOW_MS = 1_000
 """From here on a grant is worth an event."""
@@ -112,11 +111,11 @@ class ThreadGrant:
         return thread_texts.connected(self.thread_name, self.slot, place)
 
     def _refuse_by(self, said: Verdict, scene: Scene, *effects: Effect) -> Step:
+        text = thread_refusals.sentence(said, scene.chat_id)
         if said.meaning is Meaning.TOPICS_OFF:
-            off = TOPICS_OFF_GROUP if is_group(scene.chat_id) else TOPICS_OFF_PRIVATE
-            return self._refuse("topics-off", off, *effects)
+            return self._refuse("topics-off", text, *effects)
         reason = "deposed" if said.meaning is Meaning.FENCED else "telegram"
-        return self._refuse(reason, said.text, *effects)
+        return self._refuse(reason, text, *effects)
 
     def _refuse(self, reason: str, text: str, *effects: Effect) -> Step:
         return Step(None, (*effects, *self._answers(refused(reason, text))))

@@ -6,7 +6,7 @@ from actors import instance_texts as texts
 from actors.bulletins import Bulletins
 from actors.plans.call_result import TOKEN_OF_ANOTHER_BOT
 from actors.terminal import Terminal
-from messages.texts import TOPICS_OFF_PRIVATE
+from messages.texts import RIGHTS_MISSING, TOPICS_OFF_PRIVATE
 
 OFF = texts.THREADED_MODE_OFF.format(bot="@work_bot")
 
@@ -67,6 +67,10 @@ def test_in_a_group_threads_are_no_matter_of_the_bot():
 def test_other_refusals_have_their_own_words():
     desk = Desk().hear("registration-refused", text="All letters are taken.")
     assert desk.said == ["No thread yet: All letters are taken. This process tries again by itself."]
+    desk.hear("registration-refused", text="Bad Request: no idea")
+    assert desk.said == ["No thread yet: Bad Request: no idea. This process tries again by itself."]
+    desk.hear("registration-refused", text=RIGHTS_MISSING)
+    assert desk.said == [f"No thread yet: {RIGHTS_MISSING}"]
 
 
 def test_an_unreachable_network_is_told_until_it_is_proven_otherwise():
