@@ -2,8 +2,9 @@
 
 import re
 import signal
+from pathlib import Path
 
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, running_cluster
 from tests.support.eventually import eventually
 
 
@@ -84,3 +85,13 @@ def test_polls_never_overlap(cluster: Cluster) -> None:
     polls = cluster.practice.calls("getUpdates")
     assert len(polls) <= before + 2, "forum_topic_created ends one poll, and nothing else does"
     assert not [call for call in cluster.practice.calls() if call.get("error_code") == 409]
+
+
+def test_a_cluster_leaves_no_practice_chat_behind(tmp_path: Path) -> None:
+    """Not even one that nobody waits for any more, before it tells where it answers."""
+    with running_cluster(tmp_path) as cluster:
+        first = cluster.start(ready=False)
+        eventually(lambda: cluster.processes(practice=True), 20)
+        first.signal(signal.SIGKILL)
+        first.wait_exit()
+    assert cluster.processes(practice=True) == []

@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -197,8 +196,9 @@ class Cluster:
             for name, value in os.environ.items()
             if not name.startswith(("SWITCHBOARD_", "TELEGRAM_"))
         }
-        # The practice chat would outlive the test by a minute.
-        self.env["SWITCHBOARD_PRACTICE_IDLE_S"] = "3"
+        # It is ended with the cluster. Until then it stays, however slowly one start follows the other: what
+        # was called is only in its memory.
+        self.env["SWITCHBOARD_PRACTICE_IDLE_S"] = "30"
         # A bot that was never led before is watched that long for another reader.
         self.env["SWITCHBOARD_PROOF_S"] = "0.5"
 
@@ -302,14 +302,14 @@ class Cluster:
         eventually(lambda: self.texts(thread_id).count(text) >= times, within)
         assert self.texts(thread_id).count(text) == times, self.texts(thread_id)
 
-    def processes(self) -> list[psutil.Process]:
-        """Every living process that was started with this home, the practice chat left out."""
+    def processes(self, practice: bool = False) -> list[psutil.Process]:
+        """Every living process that was started with this home: the practice chat, or all others."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 line = process.cmdline()
                 if str(self.home) in line and process.status() != psutil.STATUS_ZOMBIE:
-                    if "practice" not in line:
+                    if ("practice" in line) is practice:
                         found.append(process)
         return found
 
@@ -330,18 +330,18 @@ class Cluster:
             eventually(lambda: not self.processes(), 2.5)
         left = self.processes()
         _signal_all(left, signal.SIGKILL)
-        with contextlib.suppress(OSError, ValueError, urllib.error.URLError):
-            os.kill(self.practice.pid, signal.SIGTERM)
+        eventually(lambda: not _signal_all(self.processes(practice=True), signal.SIGKILL))
         for instance in self.instances:
             if instance.process.stdout is not None:
                 instance.process.stdout.close()
         assert not left, f"outlived their instance: {left}"
 
 
-def _signal_all(processes: list[psutil.Process], number: int) -> None:
+def _signal_all(processes: list[psutil.Process], number: int) -> list[psutil.Process]:
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.send_signal(number)
+    return processes
 
 
 @contextlib.contextmanager
