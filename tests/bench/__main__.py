@@ -2,9 +2,9 @@
 
 import sys
 
-from tests.bench import bus, footprint, takeover
+from tests.bench import bus, footprint, start, takeover
 
-BENCHES = {"bus": bus.main, "footprint": footprint.main, "takeover": takeover.main}
+BENCHES = {"bus": bus.main, "footprint": footprint.main, "start": start.main, "takeover": takeover.main}
 
 
 def main(arguments: list[str]) -> int:
