@@ -15,11 +15,10 @@ of this instance is to have it.
 """
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 from typing import Any
 
-from actors.plans import first_contact
+from actors.plans import first_contact, stopping
 from actors.plans.bot_news import IDENTIFY_CALL, NEWS_CALL, Away, BotNews, report
 from actors.plans.command_list import MENU_CALL, set_menus
 from actors.plans.effects import (
@@ -36,41 +35,24 @@ from actors.plans.effects import (
 )
 from actors.plans.election import PROOF_MS
 from actors.plans.gathering import Gathering
+from actors.plans.leader_phase import Phase
 from actors.plans.poller import QUIET_PROOFS
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
 from messages.actor import CommandFailed, ConfigureChild, DescribeActor, Ping
-from messages.follower_registry import CloseEndpoint, ListenForOwn, OpenEndpoint
+from messages.follower_registry import ListenForOwn, OpenEndpoint
 from messages.leader import InstanceDescribed, LeaseYielding, OwnerPaired
-from messages.poller import StartPolling, StopPolling
-from messages.prune_supervisor import StartPruning, StopPruning
+from messages.poller import StartPolling
+from messages.prune_supervisor import StartPruning
 from messages.target_provisioner import ReplayCleanups
 
 LEASE_MS = 1_000
 """The lease is checked at this interval and refreshed at every second look."""
 STEP_DEADLINE_MS = 15_000
-STOP_STEP_DEADLINE_MS = 700
 DESCRIBE_DEADLINE_MS = 800
 MENU_AFTER_MS = 2_000
 """The menu of commands can wait until everybody is served."""
 OWN_THREAD_MS = 3_000
 """How long the own thread may take before everybody else is served without it."""
-
-
-class Phase(enum.Enum):
-    """How far the instance is in leading."""
-
-    BLANK = "blank"
-    CHILDREN = "starting"
-    BOT = "identifying"
-    PROVING = "proving"
-    PAIRING = "pairing"
-    CLEANUPS = "replaying"
-    LISTENING = "listening"
-    OWN_THREAD = "own-thread"
-    OPENING = "opening"
-    SERVING = "serving"
-    STOPPING = "stopping"
-    ENDED = "ended"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -179,7 +161,7 @@ class LeaderPlan:
         """The bot told who it is, or said what it was to say."""
         call_id = envelope.in_reply_to or ""
         if call_id.startswith(first_contact.PAIRED_CALL):
-            return self._stopping(now)
+            return stopping.begin(self, now)
         if call_id.startswith((MENU_CALL, NEWS_CALL)):
             return self, ()
         bot = envelope.body.result if isinstance(envelope.body.result, dict) else {}
@@ -194,7 +176,7 @@ class LeaderPlan:
         """A refused token ends a first start, a silent network does not."""
         said, call_id = envelope.body, envelope.in_reply_to or ""
         if call_id.startswith(first_contact.PAIRED_CALL):
-            return self._stopping(now)
+            return stopping.begin(self, now)
         if call_id.startswith((MENU_CALL, NEWS_CALL)):
             fields = {"call": call_id, "outcome": said.outcome, "text": said.description}
             return self, (Notify("leader.call_refused", fields, "WARNING"),)
@@ -418,50 +400,19 @@ class LeaderPlan:
 
     def on_stop(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """End in order: no new updates, then no more retiring, then nobody connected."""
-        if self.paired is not None and self.phase in (Phase.STOPPING, Phase.ENDED):
-            # Handed over within this instance, or no longer.
-            plan = dataclasses.replace(self, paired=None)
-            return plan, (() if self.phase is Phase.STOPPING else (self.report("stopped", {}),))
-        if self.phase in (Phase.STOPPING, Phase.ENDED):
-            return self, ()
-        return dataclasses.replace(self, paired=None)._stopping(now)
-
-    def _stopping(self, now: Now) -> tuple["LeaderPlan", Effects]:
-        noted: Effects = (self.news.note(now),) if self.phase is Phase.SERVING else ()
-        plan = self.at(Phase.STOPPING)
-        if not self.supervision.is_running("poller"):
-            plan, effects = plan._stop_after("stop/polling")
-            return plan, (*noted, *effects)
-        stop = Send("poller", StopPolling(), "stop/polling", STOP_STEP_DEADLINE_MS)
-        return plan, (*noted, stop)
+        return stopping.asked(self, now)
 
     def on_polling_stopped(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Next step of the stop."""
-        return self._stop_after("stop/polling")
+        return stopping.after(self, stopping.POLLING)
 
     def on_pruning_stopped(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Next step of the stop."""
-        return self._stop_after("stop/pruning")
+        return stopping.after(self, stopping.PRUNING)
 
     def on_endpoint_closed(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Last step of the stop."""
-        return self._stop_after("stop/endpoint")
-
-    def _stop_after(self, step: str) -> tuple["LeaderPlan", Effects]:
-        if self.phase is not Phase.STOPPING:
-            return self, ()
-        following: Mapping[str, tuple[str, Any, str]] = {
-            "stop/polling": ("prune_supervisor", StopPruning(), "stop/pruning"),
-            "stop/pruning": ("follower_registry", CloseEndpoint(), "stop/endpoint"),
-        }
-        if step in following:
-            peer, body, command_id = following[step]
-            return self, (Send(peer, body, command_id, STOP_STEP_DEADLINE_MS),)
-        plan = self.at(Phase.ENDED)
-        if self.paired is not None:
-            return plan, (self.report("paired", dataclasses.asdict(self.paired)),)
-        released = Write("lease", "release", {"epoch": self.settings["epoch"]})
-        return plan, (released, self.report("stopped", {}), Notify("leader.stopped"))
+        return stopping.after(self, stopping.ENDPOINT)
 
     # -- failures of commands -------------------------------------------------------------------
 
@@ -482,12 +433,12 @@ class LeaderPlan:
     def _step_failed(
         self, command_id: str, text: str, now: Now
     ) -> tuple["LeaderPlan", Effects]:
-        if command_id.startswith("stop/"):
-            return self._stop_after(command_id)
+        if command_id in stopping.STEPS:
+            return stopping.after(self, command_id)
         if command_id.startswith("describe/"):
             return self._described(command_id, None, now)
         if command_id.startswith(first_contact.PAIRED_CALL):
-            return self._stopping(now)
+            return stopping.begin(self, now)
         if command_id.startswith((MENU_CALL, NEWS_CALL)):
             fields = {"call": command_id, "text": text}
             return self, (Notify("leader.call_refused", fields, "WARNING"),)

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.leader import Leader
-from actors.plans.leader import Phase
+from actors.plans.leader_phase import Phase
 from actors.plans.supervision import PATROL_MS, PING_EVERY_MS
 from actors.supervision import TREE
 from messages.actor import DescribeActor

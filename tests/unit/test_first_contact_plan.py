@@ -6,7 +6,8 @@ import pytest
 
 from actors.plans.bot_news import GAP_MS, LOOK_CLOSELY_MS, Away, BotNews
 from actors.plans.effects import Now, Perform, Send, WakeAfter, Write
-from actors.plans.leader import Beginning, LeaderPlan, LeaseLook, Phase
+from actors.plans.leader import Beginning, LeaderPlan, LeaseLook
+from actors.plans.leader_phase import Phase
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE
 from messages.actor import ChildConfigured

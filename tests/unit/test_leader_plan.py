@@ -6,7 +6,8 @@ import pytest
 
 from actors.correspondence import Unanswered
 from actors.plans.effects import Effects, Introduce, Now, Perform, Reply, Send, StartChild, Write
-from actors.plans.leader import Beginning, LeaderPlan, LeaseLook, Phase
+from actors.plans.leader import Beginning, LeaderPlan, LeaseLook
+from actors.plans.leader_phase import Phase
 from actors.plans.supervision import SupervisionPlan
 from actors.supervision import TREE
 from messages.actor import ActorDescribed, ChildConfigured, CommandFailed, DescribeActor, Ping
