@@ -127,8 +127,20 @@ def _perform(options: argparse.Namespace, command: list[str] | None) -> int:
 
             print(f"switchboard {VERSION}")
             return OK
+    _want_program(command)
     _want_open_files()
     return run(options, command)
+
+
+def _want_program(command: list[str] | None) -> None:
+    """A slip of the finger is told here, and not with the first message."""
+    from shutil import which
+
+    from actors import instance_texts as texts
+    from actors.bot_choice import ChoiceRefused
+
+    if command and which(command[0]) is None:
+        raise ChoiceRefused(USAGE, texts.NO_PROGRAM.format(program=command[0]))
 
 
 def _want_open_files() -> None:

@@ -96,4 +96,5 @@ ANOTHER_BOT = (
     "{name} is the bot {known}; this token belongs to the bot {given}. Give that one a name of its "
     "own: --bot NAME. Or change what {name} is: switchboard setup --bot {name}"
 )
+NO_PROGRAM = 'There is no program "{program}" here that could be run.'
 DIRECTORY_GONE = "The current directory does not exist any more."

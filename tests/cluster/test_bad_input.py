@@ -37,6 +37,7 @@ def test_what_is_missing_or_malformed_is_named(cluster):
     refused(cluster, "--token-file", "none", status=4, sentence="token file")
     refused(cluster, status=4, sentence="no bot token", TELEGRAM_BOT_TOKEN="nonsense")
     refused(cluster, "--mode", "command", status=2, sentence="-- CMD")
+    refused(cluster, "--", "no-such-program", status=2, sentence='no program "no-such-program" here')
     refused(cluster, "--bot", "nobody", status=4, sentence="nobody")
     refused(cluster, status=2, sentence="SWITCHBOARD_FAULT", SWITCHBOARD_FAULT="nowhere:kill")
     cluster.home.joinpath("config.json").write_text('{"bots": [')
