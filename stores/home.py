@@ -12,7 +12,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from stores.errors import HomeUnusable
+from stores.errors import HomeUnusable, StoreDamaged
 from stores.private_files import DIRECTORY_MODE, make_private_directory
 
 # sockaddr_un holds 104 bytes on macOS and 108 on Linux; a temporary name needs room beside it.
@@ -82,7 +82,18 @@ class Home:
             wanted += [self.bot_directory(bot_id), self.runs(bot_id)]
         for directory in wanted:
             self._make(directory)
+        if bot_id is not None:
+            self._refuse_half_of(bot_id)
         return self
+
+    def _refuse_half_of(self, bot_id: int | str) -> None:
+        """Of a lost `bus.db` the journal tells: begun anew it would not know a thread, and lead under old epochs."""
+        bus, ingress = self.bus_database(bot_id), self.ingress_database(bot_id)
+        if _size(ingress) and not _size(bus):
+            raise StoreDamaged(
+                f"({bus} is missing or empty, and what is beside it is not. Put it back, or move the whole "
+                "directory away to begin anew.)"
+            )
 
     def ensure_socket_directory(self, bot_id: int | str) -> Path:
         """Make the directory of the socket, closed and ours, and tell the socket's path."""
@@ -120,6 +131,10 @@ class Home:
     def _holds_other_things(self) -> bool:
         names = {entry.name for entry in self.path.iterdir()}
         return bool(names) and not names & {"config.json", "bots", "practice"}
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _usual_place() -> str:

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from stores.errors import HomeUnusable
+from stores.errors import HomeUnusable, StoreDamaged
 from stores.home import Home
 
 
@@ -96,3 +96,19 @@ def test_a_link_in_a_shared_place_is_refused(tmp_path, monkeypatch):
     (tmp_path / f"switchboard-{os.geteuid()}").symlink_to(tmp_path / "mine")
     with pytest.raises(HomeUnusable, match="symbolic link"):
         Home("/" + "x" * 90).ensure_socket_directory(7)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_half_of_a_bots_records_is_refused_and_left_alone(tmp_path, lost):
+    home = Home(tmp_path / "home").ensure(77)
+    bus, ingress = home.bus_database(77), home.ingress_database(77)
+    ingress.touch()
+    home.ensure(77)
+    ingress.write_bytes(b"journal")
+    if not lost:
+        bus.touch()
+    with pytest.raises(StoreDamaged, match="bus.db is missing or empty"):
+        home.ensure(77)
+    assert ingress.read_bytes() == b"journal" and bus.exists() is not lost
+    bus.write_bytes(b"records")
+    home.ensure(77)
