@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from marshmallow import fields, validate
 
+from messages import bus
 from messages.actor import (
     CommandFailed,
     ConfigureChild,
@@ -154,6 +155,13 @@ def test_a_body_is_filled_by_the_names_of_its_fields():
 def test_whoever_loads_envelopes_knows_every_kind_between_actors():
     declaring = {path.stem for path in MESSAGES.glob("*.py") if "\n@message(" in path.read_text()}
     assert declaring - {"launcher"} == {module.__name__.removeprefix("messages.") for module in BODIES}
+
+
+def test_all_bodies_share_their_methods():
+    """Compiled for each class anew, as `dataclasses` does, they would be a fifth of every start."""
+    for cls in (*CATALOGUE.values(), *bus.KINDS.values(), bus.Target, bus.Registration):
+        for name in ("__init__", "__eq__", "__hash__", "__repr__", "__setattr__", "__delattr__"):
+            assert getattr(cls, name) is getattr(Pong, name), f"{cls.__name__}.{name}"
 
 
 def test_a_kind_is_declared_once_a_version():

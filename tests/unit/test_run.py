@@ -1,9 +1,13 @@
 """The composition root: where it goes on, and what becomes of what nobody foresaw."""
 
+import ast
+import importlib.util
+import inspect
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,17 @@ from actors import event_log
 from stores.errors import ConfigMalformed
 
 ROOT = Path(__file__).resolve().parents[2]
+
+MAIN = (
+    run.run,
+    run._somebody_leads,
+    run._choose,
+    run._begin_practice,
+    run._run,
+    run._practice_place,
+    run._compose,
+)
+"""What a process goes through from its start until it follows or leads."""
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +148,34 @@ def test_whoever_runs_carries_nothing_that_only_a_command_shows():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "[]\n"
+
+
+def test_main_carries_nothing_of_the_tree():
+    """Every follower would pay for it at its start, and with memory for its life."""
+    names = {name for function in MAIN for name in imported_in(function)} | set(run.SHARED_MODULES)
+    assert {"actors.instance", "actors.follower", "actors.plans.place"} <= names
+    tree = {name.rpartition(".")[2] for name in run.TREE_MODULES}
+    strangers = [f"{room}.{noun}" for room in ("actors", "actors.plans", "messages") for noun in sorted(tree)]
+    strangers += ["actors.base", "messages.actor", "messages.envelope", "thespian", "telegram", "httpx"]
+    # The practice chat is a process of its own.
+    strangers += ["actors.sandbox.chat", "stores.practice_chat", "stores.ingress"]
+    code = (
+        "import sys, importlib, run\n"
+        f"for name in {sorted(names)}:\n"
+        "    importlib.import_module(name)\n"
+        f"print(sorted(set({strangers}) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def imported_in(function):
+    """The modules that a function of run.py imports when it gets there."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if importlib.util.find_spec(node.module).submodule_search_locations else node.module
