@@ -32,12 +32,27 @@ def parse(
     if not before or before[0] not in (*COMMANDS, "-h", "--help", "--version"):
         before.insert(0, "run")
     parser = _parser()
-    options = parser.parse_args(before)
+    options, unknown = parser.parse_known_args(before)
+    if unknown:
+        parser.error(_what_is_wrong(options.command, unknown))
     if options.command == "run":
         _check_mode(parser, options, command, is_terminal)
     elif command is not None:
         parser.error(f"{options.command} takes no command line")
     return options, command
+
+
+def _what_is_wrong(command: str, unknown: Sequence[str]) -> str:
+    """A command was misspelled, or `--` was left out before the program that is to be run."""
+    from difflib import get_close_matches
+
+    first = unknown[0]
+    if command != "run" or first.startswith("-"):
+        return f"unrecognized arguments: {shlex.join(unknown)}"
+    meant = get_close_matches(first, COMMANDS, 1)
+    if meant:
+        return f'there is no command "{first}"; is it {meant[0]}?'
+    return f'there is no command "{first}". To run a program for each message: switchboard -- {shlex.join(unknown)}'
 
 
 def _check_mode(
@@ -92,8 +107,8 @@ def _parser() -> argparse.ArgumentParser:
         reader.add_argument("--home", metavar="DIR", help="where everything is kept")
     _add_service(commands)
     practice = _add(commands, "practice", "be the practice chat", examples.PRACTICE)
-    practice.add_argument("--home", required=True)
-    practice.add_argument("--sandbox-port", type=_port)
+    practice.add_argument("--home", required=True, metavar="DIR", help="where everything is kept")
+    practice.add_argument("--sandbox-port", type=_port, metavar="N", help="where it listens")
     _add(commands, "version", "print the version", examples.VERSION)
     return parser
 
