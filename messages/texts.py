@@ -86,6 +86,7 @@ STOP_IT_FIRST = "This process is working. Stop that first: /stop in its thread."
 # -- messages that reach nobody at once ------------------------------------------------------------
 
 CHOOSE = "Which one is this for?"
+CHOOSE_THREAD_GONE = 'Its thread is deleted. Which one is this for? "{excerpt}"'
 BUTTON_DROP_IT = "Drop it"
 CHOSEN = "Sent to {thread_name}."
 CHOICE_DROPPED = "Dropped."

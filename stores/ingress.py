@@ -31,6 +31,7 @@ from stores.updates import (
     PENDING,
     READY,
     RETRY,
+    THREAD_GONE,
     WAITING,
     AdmitResult,
     IngressCounts,
@@ -43,6 +44,7 @@ from stores.updates import (
 
 CAPACITY = 10_000
 _FRESH = Intake(None, None, None, 0)
+_OUTSIDE = {"thread_id": None, "reason": THREAD_GONE}
 
 
 class Ingress(Store):
@@ -247,9 +249,13 @@ class Ingress(Store):
 
     def ask_about_waiting(self, binding_key: str, epoch: int, now: int) -> int:
         """What waits for this binding has no thread any more: of messages their owner says whose they are."""
-        values = {"state": CHOOSER, "reason": "", "binding_key": None, "asked_ms": None}
+        values = {"state": CHOOSER, **_OUTSIDE, "binding_key": None, "asked_ms": None}
         asked = self._move_waiting(binding_key, "message", values, epoch, now)
         return asked + self.drop_waiting(binding_key, epoch, now)
+
+    def ask_outside(self, update_id: int, epoch: int, now: int) -> bool:
+        """The question about it found no thread: it is asked outside of threads."""
+        return self._move(update_id, (CHOOSER,), _OUTSIDE, epoch, now)
 
     def _move_waiting(
         self, binding_key: str, kind: str | None, values: Mapping[str, Any], epoch: int, now: int

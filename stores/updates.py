@@ -10,6 +10,9 @@ from typing import Any, Protocol
 PENDING, RETRY, HELD, CHOOSER = "pending", "retry", "held", "chooser"
 DONE, DEAD = "done", "dead"
 READY = (PENDING, RETRY)
+THREAD_GONE = "thread-gone"
+"""Why somebody is asked about an update: the thread that it was written in is deleted."""
+
 WAITING = (PENDING, RETRY, HELD, CHOOSER)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from textwrap import shorten
 from typing import Any
 
 from actors.plans.effects import Effects, Now, Send, Write
@@ -12,6 +13,7 @@ from messages.texts import (
     CHOICE_DROPPED,
     CHOICE_TOO_OLD,
     CHOOSE,
+    CHOOSE_THREAD_GONE,
     CHOSEN,
 )
 
@@ -19,6 +21,7 @@ DROP = "-"
 CALL_DEADLINE_MS = 60_000
 """Longer than a call may wait in the budget and then for its answer."""
 BUTTONS_A_ROW = 2
+LONGEST_EXCERPT = 200
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def ask_which(row: Any, reachable: Mapping[str, Any], now: Now) -> Send:
     drop = {"text": BUTTON_DROP_IT, "callback_data": f"{CHOICE_PREFIX}{row.update_id}:{DROP}"}
     params: dict[str, Any] = {
         "chat_id": row.chat_id,
-        "text": CHOOSE,
+        "text": _question(row),
         "reply_markup": {"inline_keyboard": [*rows, [drop]]},
         "reply_parameters": {
             "message_id": row.message_id,
@@ -78,6 +81,14 @@ def ask_which(row: Any, reachable: Mapping[str, Any], now: Now) -> Send:
     return Send(
         "telegram_gateway", call, f"ask/{row.update_id}/{now.boot}", CALL_DEADLINE_MS, resend=False
     )
+
+
+def _question(row: Any) -> str:
+    """What is asked; a message that nobody can look at any more is quoted."""
+    if row.reason != "thread-gone":
+        return CHOOSE
+    said = str(row.carrier.get("text") or row.carrier.get("caption") or "")
+    return CHOOSE_THREAD_GONE.format(excerpt=shorten(said, LONGEST_EXCERPT, placeholder=" …") or "…")
 
 
 def settle_choice(

@@ -13,6 +13,7 @@ from actors.plans.choosing import ask_which, asked_about, choice_of, settle_choi
 from actors.plans.effects import Effects, Notify, Now, Reply, Send, WakeAfter, Write
 from actors.plans.front_door import FrontDoor
 from actors.plans.routing import FORWARD_KINDS, Known, Routed, created_topic, route
+from actors.plans.telegram_verdict import Meaning, verdict
 from messages.follower_registry import DescribeFollowers, ForwardUpdate
 from messages.inbox import (
     AdmissionRefused,
@@ -348,6 +349,11 @@ class InboxPlan:
         """A question did not go out: it is asked again with the next look."""
         outcome = envelope.body.outcome
         noted = Notify("inbox.call_refused", {"outcome": outcome, "id": envelope.in_reply_to})
+        asked = asked_about(envelope.in_reply_to)
+        if asked is not None and verdict(envelope.body).meaning is Meaning.DELETED:
+            outside = {"update_id": asked, "epoch": self.epoch, "now": now.wall}
+            again = WakeAfter("forget_asking", 1)
+            return self, (Write("ingress", "ask_outside", outside), noted, again)
         if outcome == "commit-unknown":
             plan, effects = self.on_telegram_answered(envelope, now)
             return plan, (*effects, noted)

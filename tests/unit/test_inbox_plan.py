@@ -19,6 +19,7 @@ from messages.follower_registry import (
 )
 from messages.inbox import AdmitUpdates
 from messages.telegram_gateway import TelegramAnswered, TelegramRefused
+from stores.updates import THREAD_GONE
 
 NOW = Now(wall=1_000_000, boot=500_000)
 OWNER, BOT = 1001, 77
@@ -36,6 +37,7 @@ class Row:
     kind: str = "message"
     attempts: int = 0
     state: str = "pending"
+    reason: str = ""
     chat_id: int = OWNER
     message_id: int = 9
     thread_id: int | None = None
@@ -182,6 +184,22 @@ def test_what_waits_in_a_closed_thread_goes_with_it() -> None:
     plan, effects = InboxPlan(epoch=3, reachable=THERE).on_follower_unreachable(said(closed), NOW)
     assert writes(effects) == ["drop_waiting"] and set(plan.reachable) == {"manual:a"}
     assert plan.gone_at == {}, "nobody is missed there"
+
+
+def test_a_message_of_a_deleted_thread_is_quoted_outside_of_threads() -> None:
+    """Where the question finds no thread it is asked again, for everybody to see what it is about."""
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_unasked((Row(7, None, thread_id=5),), NOW)
+    (question,) = sends(effects)
+    gone = TelegramRefused(
+        outcome="rejected", description="Bad Request: message thread not found", error_code=400
+    )
+    plan, effects = plan.on_telegram_refused(said(gone, question.message_id), NOW)
+    assert writes(effects) == ["ask_outside"]
+    plan, _ = plan.on_wakeup_forget_asking(NOW)
+    row = Row(7, None, reason=THREAD_GONE, carrier={"text": "fix the\nlogin"})
+    (again,) = sends(plan.on_unasked((row,), NOW)[1])
+    assert again.body.params["text"] == 'Its thread is deleted. Which one is this for? "fix the login"'
+    assert "message_thread_id" not in again.body.params
 
 
 def test_a_message_without_a_thread_is_asked_about_once() -> None:

@@ -302,5 +302,12 @@ def test_messages_without_a_thread_are_asked_about(ingress):
     admit(ingress, placed(1), placed(2, kind="callback_query"), placed(3, binding_key="manual:b"))
     assert ingress.ask_about_waiting("manual:a", epoch=1, now=3_000) == 2
     assert states(ingress) == {1: "chooser", 2: "done", 3: "pending"}
-    assert [row.update_id for row in ingress.unasked()] == [1]
+    (row,) = ingress.unasked()
+    assert (row.update_id, row.thread_id, row.reason) == (1, None, "thread-gone")
     assert ingress.waiting()[0].binding_key == "manual:b"
+
+
+def test_a_question_goes_where_it_can_be_seen(ingress):
+    admit(ingress, placed(1, fate="chooser", binding_key=None), placed(2))
+    assert ingress.ask_outside(1, epoch=1, now=3_000) and not ingress.ask_outside(2, epoch=1, now=3_000)
+    assert (ingress.get(1).thread_id, ingress.get(2).thread_id) == (None, 11)
