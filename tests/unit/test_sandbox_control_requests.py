@@ -51,4 +51,5 @@ def test_the_owner_writes_unless_somebody_else_is_named():
         "thread_id": None,
         "reply_to_id": None,
         "from_id": 1001,
+        "group_id": None,
     }
