@@ -121,9 +121,12 @@ class BusEndpoint:
             forget(self._listener.fileno())
             self._listener.close()
             self._listener = None
+        self._full_until = 0.0
         for connection in list(self._connections.values()):
             connection.drop()
             self._mind(connection)
+        # Their ends are still to be told.
+        self._remind(bool(self._turns))
         if self._path is not None:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
@@ -139,8 +142,13 @@ class BusEndpoint:
     def adopt(self, peer: socket.socket) -> None:
         """Serve this peer, if it is of this user and there are not too many."""
         close_in_children(peer.fileno())
-        uid, pid = peer_credentials(peer)
-        if not self._admits(uid, pid):
+        try:
+            uid, pid = peer_credentials(peer)
+            is_admitted = self._admits(uid, pid)
+        except OSError:
+            # Of a peer that is gone already macOS tells nothing.
+            is_admitted, pid = False, None
+        if not is_admitted:
             forget(peer.fileno())
             peer.close()
             return

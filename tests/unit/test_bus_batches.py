@@ -199,6 +199,22 @@ def test_whoever_connects_is_served_and_a_closed_endpoint_leaves_nothing(bus, tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_who_is_dropped_by_a_shut_endpoint_is_told_of(bus):
+    bus.connect()
+    bus.endpoint.shut()
+    assert bus.has_news()
+    assert bus.endpoint.turn().ended == [1] and not bus.has_news()
+
+
+def test_a_peer_of_whom_the_system_tells_nothing_is_turned_away(bus, monkeypatch):
+    def tell_nothing(peer):
+        raise OSError(errno.ENOTCONN, "Socket is not connected")
+
+    monkeypatch.setattr(bus_endpoint, "peer_credentials", tell_nothing)
+    assert bus.connect().recv(1) == b""
+    assert not bus.is_served(1)
+
+
 def test_without_descriptors_it_listens_again_a_second_later_and_does_not_spin(bus, tmp_path, monkeypatch):
     class Full:
         """A listener whose process has no descriptor left."""
@@ -227,3 +243,12 @@ def test_without_descriptors_it_listens_again_a_second_later_and_does_not_spin(b
         now[0] += 1.1
         bus.endpoint.turn()
         assert bus.is_served(1)
+        listener.left = 0
+        bus.endpoint._accept(listener)
+        path = bus.endpoint.listen(str(tmp_path / "1-3.sock"))
+        now[0] += 1.1
+        bus.endpoint.turn()
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(path)
+        bus.endpoint.turn()
+        assert bus.is_served(2), "another socket is listened to at once, and once"
