@@ -43,9 +43,10 @@ class PollOnce:
         for fd, event in ready:
             if event & select.POLLNVAL:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-            # An error or a hang-up is told to whoever waits, for whatever it waits.
-            reads = selectors.EVENT_READ if event & ~select.POLLOUT else 0
-            writes = selectors.EVENT_WRITE if event & ~select.POLLIN else 0
+            # An error or a hang-up is told to whoever waits, for whatever it waits, and for nothing else.
+            wanted = self._wanted[fd]
+            reads = selectors.EVENT_READ if event & ~select.POLLOUT and wanted & select.POLLIN else 0
+            writes = selectors.EVENT_WRITE if event & ~select.POLLIN and wanted & select.POLLOUT else 0
             seen.append((Seen(fd), reads | writes))
         return seen
 

@@ -25,7 +25,7 @@ def seen(selector_class, wanted):
     try:
         for fd, events in wanted:
             selector.register(fd, events)
-        return {key.fd: mask & dict(wanted)[key.fd] for key, mask in selector.select(0)}
+        return {key.fd: mask for key, mask in selector.select(0)}
     finally:
         selector.close()
 
