@@ -58,6 +58,8 @@ class InboxPlan:
     reachable: Mapping[str, Reachable] = dataclasses.field(default_factory=dict)
     under_way: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     asking: frozenset[int] = frozenset()
+    unheard: frozenset[int] = frozenset()
+    """The updates whose question did not go out; the others of `asking` may still be on their way."""
     absent_since: Mapping[str, int] = dataclasses.field(default_factory=dict)
     gone_at: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """When a process was seen to go, on the wall clock; it may only have changed its connection."""
@@ -352,16 +354,17 @@ class InboxPlan:
         asked = asked_about(envelope.in_reply_to)
         if asked is not None and verdict(envelope.body).meaning is Meaning.DELETED:
             outside = {"update_id": asked, "epoch": self.epoch, "now": now.wall}
-            again = WakeAfter("forget_asking", 1)
-            return self, (Write("ingress", "ask_outside", outside), noted, again)
+            return self._call_lost(envelope.in_reply_to), (Write("ingress", "ask_outside", outside), noted)
         if outcome == "commit-unknown":
             plan, effects = self.on_telegram_answered(envelope, now)
             return plan, (*effects, noted)
-        return self, (noted, WakeAfter("forget_asking", LOOK_AGAIN_MS))
+        unheard = self.unheard if asked is None else self.unheard | {asked}
+        plan = dataclasses.replace(self, unheard=unheard)
+        return plan, (noted, WakeAfter("forget_asking", LOOK_AGAIN_MS))
 
     def on_wakeup_forget_asking(self, now: Now) -> tuple["InboxPlan", Effects]:
         """Questions that did not go out may be asked again now."""
-        return dataclasses.replace(self, asking=frozenset()), ()
+        return dataclasses.replace(self, asking=self.asking - self.unheard, unheard=frozenset()), ()
 
     def _call_lost(self, command_id: str | None) -> "InboxPlan":
         asked = asked_about(command_id)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from actors.plans.absences import NOTICE_GRACE_MS, Absent, Welcome
+from actors.plans.choosing import asked_about
 from actors.plans.effects import Effects, Now, Reply, Send, WakeAfter, Write
 from actors.plans.inbox import AdmissionFacts, InboxPlan, Reachable
 from actors.plans.routing import Known
@@ -188,16 +189,16 @@ def test_what_waits_in_a_closed_thread_goes_with_it() -> None:
 
 def test_a_message_of_a_deleted_thread_is_quoted_outside_of_threads() -> None:
     """Where the question finds no thread it is asked again, for everybody to see what it is about."""
-    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_unasked((Row(7, None, thread_id=5),), NOW)
-    (question,) = sends(effects)
+    rows = Row(7, None, thread_id=5), Row(8, None)
+    plan, effects = InboxPlan(epoch=3, reachable=THERE).on_unasked(rows, NOW)
+    question, _ = sends(effects)
     gone = TelegramRefused(
         outcome="rejected", description="Bad Request: message thread not found", error_code=400
     )
     plan, effects = plan.on_telegram_refused(said(gone, question.message_id), NOW)
     assert writes(effects) == ["ask_outside"]
-    plan, _ = plan.on_wakeup_forget_asking(NOW)
     row = Row(7, None, reason=THREAD_GONE, carrier={"text": "fix the\nlogin"})
-    (again,) = sends(plan.on_unasked((row,), NOW)[1])
+    (again,) = sends(plan.on_unasked((row, rows[1]), NOW)[1])
     assert again.body.params["text"] == 'Its thread is deleted. Which one is this for? "fix the login"'
     assert "message_thread_id" not in again.body.params
 
@@ -219,9 +220,11 @@ def test_a_message_without_a_thread_is_asked_about_once() -> None:
     refused = TelegramRefused(outcome="unavailable", description="no route")
     plan, effects = plan.on_telegram_refused(said(refused, question.message_id), NOW)
     assert writes(effects) == []
+    other = Row(8, None, state="chooser")
+    plan, _ = plan.on_unasked((other,), NOW)
     plan, _ = plan.on_wakeup_forget_asking(NOW)
-    (again,) = sends(plan.on_unasked((row,), dataclasses.replace(NOW, boot=NOW.boot + 1))[1])
-    assert again.message_id != question.message_id
+    (again,) = sends(plan.on_unasked((row, other), dataclasses.replace(NOW, boot=NOW.boot + 1))[1])
+    assert asked_about(again.message_id) == 7 and again.message_id != question.message_id
 
 
 def choice(data: str) -> dict[str, Any]:
