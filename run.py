@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from actors.practice_place import PracticePlace
     from actors.sandbox.launch import PracticeBeginning
     from actors.thread import Thread
+    from stores.config import Config
     from stores.database import Database
     from stores.home import Home
 
@@ -538,30 +539,33 @@ def set_up(options: argparse.Namespace) -> int:
     """Connect a bot of one's own with its owner."""
     from actors import event_log
     from actors.launcher import Launcher
+    from stores.config import Config
     from stores.home import Home
+    from stores.token_variables import GIVEN, take
 
     home = Home(options.home).ensure()
     event_log.open_log(home.logs)
     event_log.route_standard_logging()
+    config = Config(home.config)
+    # Nothing that is started from here has any use for a token.
+    take(os.environ, (GIVEN, *config.token_variables()))
     launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", False)
     try:
-        return _set_up(options, home, launcher)
+        return _set_up(options, home, config, launcher)
     finally:
         launcher.close()
         if not launcher.reap():
             launcher.kill()
 
 
-def _set_up(options: argparse.Namespace, home: Home, launcher: LauncherHandle) -> int:
+def _set_up(options: argparse.Namespace, home: Home, config: Config, launcher: LauncherHandle) -> int:
     from actors import setup_texts as texts
     from actors.bot_choice import Wanted
     from actors.pairing_texts import PAIRED, owner_shown
     from actors.setup import Counter, Setup
-    from stores.config import Config
-    from stores.token_variables import GIVEN, take, variables
+    from stores.token_variables import variables
 
-    config, counter = Config(home.config), Counter()
-    take(os.environ, (GIVEN, *config.token_variables()))
+    counter = Counter()
     wanted = Wanted(options.bot, options.token_file, options.api_root, None, options.chat)
     setup = Setup(home, wanted, options.new_owner, counter, variables())
     bot, needs_owner = setup.run()

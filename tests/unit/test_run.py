@@ -14,6 +14,8 @@ import pytest
 
 import run
 from actors import event_log
+from actors.launcher import Launcher
+from stores import token_variables
 from stores.errors import ConfigMalformed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,6 +137,23 @@ def test_a_signal_before_there_is_anything_to_end(monkeypatch):
 
     monkeypatch.setattr(run, "show_status", fails)
     assert run.main(["status"]) == 0
+
+
+def test_the_launcher_of_a_setup_is_forked_without_a_token(tmp_path, monkeypatch):
+    """The system shows what a process had in its environment when it was forked."""
+    seen = []
+
+    def fork(*_):
+        seen.append(os.environ.get(token_variables.GIVEN))
+        raise run.Interrupted
+
+    monkeypatch.setenv(token_variables.GIVEN, "1234:abc")
+    monkeypatch.setattr(token_variables, "_taken", {})
+    for name in ("open_log", "route_standard_logging"):
+        monkeypatch.setattr(event_log, name, lambda *_: None)
+    monkeypatch.setattr(Launcher, "fork", fork)
+    assert run.main(["setup", "--home", str(tmp_path / "home")]) == 0
+    assert seen == [None]
 
 
 def test_whoever_runs_carries_nothing_that_only_a_command_shows():
