@@ -10,14 +10,32 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.bench.footprint import cpu_s
 from tests.support.cluster import Cluster, running_cluster
 from tests.support.eventually import eventually
 
 RUNS = 10
+CALM_S = 0.5
+WORK_S = 0.02
+"""Less than so much of a processor in `CALM_S` is no work."""
+
+
+def at_rest(cluster: Cluster) -> None:
+    """Wait until whoever was started last has read in what it needs to lead: takeovers are told apart from starts."""
+    everyone = [process for one in cluster.instances for process in one.members()]
+    seen = [(time.monotonic(), cpu_s(everyone))]
+
+    def is_calm() -> bool:
+        seen.append((time.monotonic(), cpu_s(everyone)))
+        before = [used for at, used in seen if at <= seen[-1][0] - CALM_S]
+        return bool(before) and seen[-1][1] - before[-1] < WORK_S
+
+    eventually(is_calm, 20, "nobody works")
 
 
 def one_takeover(cluster: Cluster) -> tuple[float, float]:
     """Kill the leader once; (first poll, last follower back) in milliseconds."""
+    at_rest(cluster)
     leader = cluster.leader
     polls = len(cluster.practice.calls("getUpdates"))
     epoch = cluster.status()["leader"]["epoch"]
