@@ -14,6 +14,8 @@ from actors.event_log import log_event
 
 MOST_UNANSWERED = 1_024
 """Requests of one connection that may wait for their answers before no more are read."""
+MUCH_WAITING = 4 * 1024 * 1024
+"""Bytes of requests that may wait here; lines may be long, so their number alone bounds nothing."""
 MUCH_UNREAD = 1024 * 1024
 """With so many bytes unread by a peer, nothing more is read from it until it has read most of them."""
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
@@ -39,6 +41,7 @@ class BusConnection:
         self._peer = peer
         self._splitter = LineSplitter()
         self._unsent = bytearray()
+        self._waiting_bytes = 0
         self._is_reading = True
 
     def fileno(self) -> int:
@@ -67,7 +70,9 @@ class BusConnection:
             self.drop()
             return
         if portion:
-            self.lines.extend(self._splitter.feed(portion))
+            for line in self._splitter.feed(portion):
+                self.lines.append(line)
+                self._waiting_bytes += _size(line)
         else:
             unfinished = self._splitter.end()
             if unfinished is not None:
@@ -78,7 +83,9 @@ class BusConnection:
     def take(self) -> Line:
         """The next line; it counts as unanswered until `settled` says otherwise."""
         self.unanswered += 1
-        return self.lines.popleft()
+        line = self.lines.popleft()
+        self._waiting_bytes -= _size(line)
+        return line
 
     def settled(self, count: int = 1) -> None:
         """So many of the lines taken were answered, or need no answer."""
@@ -127,7 +134,13 @@ class BusConnection:
         """Read from this peer, or do not."""
         waiting, unread = self.unanswered + len(self.lines), len(self._unsent)
         if self._is_reading:
-            self._is_reading = waiting < MOST_UNANSWERED and unread <= MUCH_UNREAD
+            is_little = waiting < MOST_UNANSWERED and self._waiting_bytes < MUCH_WAITING
+            self._is_reading = is_little and unread <= MUCH_UNREAD
         else:
             # Well below: not on and off with every single answer.
-            self._is_reading = waiting <= MOST_UNANSWERED // 2 and unread <= MUCH_UNREAD // 4
+            is_little = waiting <= MOST_UNANSWERED // 2 and self._waiting_bytes < MUCH_WAITING // 2
+            self._is_reading = is_little and unread <= MUCH_UNREAD // 4
+
+
+def _size(line: Line) -> int:
+    return len(line) if isinstance(line, bytes) else 0

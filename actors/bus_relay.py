@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from actors.bus_line import LineReader, LineTooLong
+from actors.orphans import close_in_children, forget
 from actors.plans.relays import TransportFailed
 from messages.bus import InvalidEnvelope, parse_line
 
@@ -25,10 +26,14 @@ class BusRelay:
             async with asyncio.timeout(timeout_s):
                 async with asyncio.timeout(RELAY_CONNECT_S):
                     reader, writer = await asyncio.open_unix_connection(path)
+                # A child that kept it would hide the end of it from the follower.
+                descriptor = writer.get_extra_info("socket").fileno()
+                close_in_children(descriptor)
                 try:
                     writer.write(line)
                     answer = await LineReader(reader).next()
                 finally:
+                    forget(descriptor)
                     writer.transport.abort()
         except TimeoutError:
             return TransportFailed("The follower did not answer in time.")

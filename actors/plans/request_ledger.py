@@ -65,8 +65,3 @@ class RequestLedger:
         entry.answer, entry.waiting = answer, []
         self._settled[key] = entry
         return waiting
-
-    def clear(self) -> None:
-        """The endpoint stopped."""
-        self._pending.clear()
-        self._settled.clear()

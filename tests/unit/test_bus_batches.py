@@ -1,5 +1,6 @@
 """Requests on their way to the mailbox: in turn, in batches, and never more than a peer may have waiting."""
 
+import contextlib
 import errno
 import json
 import select
@@ -8,9 +9,10 @@ import socket
 import pytest
 
 from actors import bus_endpoint
-from actors.bus_connection import MAX_UNSENT_BYTES, MOST_UNANSWERED, MUCH_UNREAD
+from actors.bus_connection import MAX_UNSENT_BYTES, MOST_UNANSWERED, MUCH_UNREAD, MUCH_WAITING
 from actors.bus_endpoint import BATCH, MOST_OF_ONE_PROCESS, BusEndpoint, Outgoing
 from actors.bus_line import CHUNK
+from messages.bus import MAX_LINE
 
 
 class Bus:
@@ -110,6 +112,25 @@ def test_nothing_is_read_from_a_peer_with_too_many_unanswered_requests(bus):
     assert not bus.has_news(), "not for every single answer"
     bus.answer(c1=1)
     assert bus.take_all() == 1
+
+
+def test_nothing_is_read_from_a_peer_with_too_many_bytes_waiting(bus):
+    peer = bus.connect()
+    peer.setblocking(False)
+    line = b"x" * (MAX_LINE - 1) + b"\n"
+    connection, said, unsent = bus.connection(1), 0, b""
+    while connection.wanted:
+        unsent = unsent or line
+        with contextlib.suppress(BlockingIOError):
+            sent = peer.send(unsent)
+            unsent, said = unsent[sent:], said + sent
+        connection.read()
+    assert MUCH_WAITING <= said <= MUCH_WAITING + 2 * MAX_LINE
+    bus.endpoint._mind(connection)
+    taken = len(bus.endpoint.turn().arrived)
+    assert taken >= MUCH_WAITING // MAX_LINE and not connection.wanted
+    bus.answer(c1=taken)
+    assert connection.wanted, "what waited was taken and answered"
 
 
 def test_an_answer_of_a_peer_waits_for_no_answer(bus):
