@@ -24,7 +24,7 @@ INCOMPATIBLE = "The protocols do not fit: missing-identity."
 TAKEN = "taken"
 """Not refused for its shape: the same as without the field, or as with another value of it."""
 
-REQUESTS = tuple(kind for kind in KINDS if kind != "bus.ack" and not kind.startswith("operator."))
+REQUESTS = tuple(kind for kind in KINDS if kind != "bus.ack")
 
 DROPPED: dict[str, str] = {
     "auth": M.UNAUTHORIZED,
@@ -183,7 +183,7 @@ TEXTS = frozenset(
         *("requestId", "instanceId", "registrationGeneration", "method", "threadName", "profileKey"),
         *("recipientInstanceId", "recipientRegistrationGeneration", "previousInstanceId", "cwd"),
         *("sessionId", "busSocketPath", "processBirthId", "recipientBindingKey", "deliveryId", "mode"),
-        *("donorProcessBirthId", "donorAcquisitionId", "handoffToken", "reason", "text"),
+        *("donorProcessBirthId", "donorAcquisitionId", "handoffToken", "reason", "text", "bindingKey"),
     }
 )
 BOUNDED = [(kind, name) for kind, name in CASES if name.rpartition(".")[2] in TEXTS]
