@@ -94,6 +94,8 @@ def test_another_environment_that_has_everything_is_respected(environment, monke
 
 def test_without_packages_a_sentence_says_what_to_do(monkeypatch, capsys):
     monkeypatch.setattr(run, "_has_packages", lambda: False)
+    # With an environment beside it, it would go on there, in place of the tests.
+    monkeypatch.setenv(run.REEXECUTED, "1")
     assert run.main(["version"]) == 4
     assert "pip install" in capsys.readouterr().err
 
