@@ -27,7 +27,7 @@ from stores.message_ownership import MessageOwnership
 from stores.pairing import Pairing
 from stores.process_birth import Liveness, liveness
 from stores.refusals import Refusals
-from stores.updates import DEAD
+from stores.updates import DEAD, Waiting
 
 KEEP_DONE_MS = 7 * 24 * 3_600_000
 KEEP_NEWEST = 5_000
@@ -206,8 +206,9 @@ class Inbox(PlanActor):
 
     def _pump(self) -> None:
         ingress, now = self.stores["ingress"], self.clock().wall
-        self._release_ownerless()
-        self._say_welcome()
+        # Read once: nothing below changes what waits for a binding but letting go of the ownerless.
+        waiting = self._without_ownerless(ingress.waiting())
+        self._say_welcome(waiting)
         busy = {row.binding_key for row in self.plan.under_way.values()}
         free = [key for key in self.plan.reachable if key not in busy]
         if free:
@@ -221,26 +222,29 @@ class Inbox(PlanActor):
                 super().step("on_unasked", unasked)
         absent = tuple(
             self._absent(one)
-            for one in ingress.waiting()
+            for one in waiting
             if one.binding_key not in self.plan.reachable
         )
         if absent or self.plan.absent_since:
             super().step("on_absent", absent)
         self._forget()
 
-    def _release_ownerless(self) -> None:
+    def _without_ownerless(self, waiting: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
         """What waits for a thread that was deleted must not go to whoever starts the same again."""
-        for one in self.stores["ingress"].waiting():
+        owned = []
+        for one in waiting:
             key = one.binding_key
-            if key not in self.plan.reachable and self.stores["bindings"].get(key) is None:
+            if key in self.plan.reachable or self.stores["bindings"].get(key) is not None:
+                owned.append(one)
+            else:
                 super().step("on_ownerless", key)
+        return tuple(owned)
 
-    def _say_welcome(self) -> None:
+    def _say_welcome(self, waiting: tuple[Waiting, ...]) -> None:
         """Before anything is handed to the own process, its thread is told that it is back."""
         back = self.plan.welcome
         if back is None or not back.due:
             return
-        waiting = self.stores["ingress"].waiting()
         count = sum(one.count for one in waiting if one.binding_key == back.binding_key)
         super().step("on_welcome_due", count)
 

@@ -31,7 +31,7 @@ class SchemaOnDemand:
     """The class attribute SCHEMA: built when it is first asked for, then kept in its place.
 
     What is plainly right never needs one, so most processes build few of the hundred; all of them would
-    cost a fifth of the start of every process, and memory for its life.
+    cost some hundredths of the start of every process, and memory for its life.
     """
 
     def __init__(self, name: str, declared: dict[str, fields.Field], unknown: str) -> None:
