@@ -44,7 +44,9 @@ class _Log:
 
     descriptor: int | None = None
     path: Path | None = None
+    handler: int | None = None
     levels: LogLevels = LogLevels()
+    least: int = 0
     process: str = "main"
     rotates: bool = False
     mirror: Callable[[dict[str, Any]], None] | None = None
@@ -58,6 +60,9 @@ def open_log(directory: Path | str) -> Path:
     descriptor = _open(path)
     close_log()
     _Log.descriptor, _Log.path = descriptor, path
+    if _Log.handler is None:
+        # Adding a handler takes loguru 9 ms, so whatever is forked uses this one; levels are ours.
+        _Log.handler = logger.add(_write, format="{message}", level=0, catch=False)
     _Log.levels = LogLevels.parse(os.environ.get(VARIABLE, ""))
     _heed_level()
     for part in _Log.levels.unknown:
@@ -90,10 +95,8 @@ def mirror_to(show: Callable[[dict[str, Any]], None] | None) -> None:
 
 
 def _heed_level() -> None:
-    # The handler of loguru itself would write to the terminal.
-    logger.remove()
     level = _Log.levels.of(_Log.process)
-    logger.add(_write, format="{message}", level=level, catch=False)
+    _Log.least = logger.level(level).no
     root = logging.getLogger()
     if any(isinstance(handler, _FromStandardLogging) for handler in root.handlers):
         root.setLevel(logging.DEBUG if level == "DEBUG" else logging.WARNING)
@@ -101,7 +104,6 @@ def _heed_level() -> None:
 
 def close_log() -> None:
     """Forget the file; events go nowhere until the next `open_log`."""
-    logger.remove()
     if _Log.descriptor is not None:
         with contextlib.suppress(OSError):
             os.close(_Log.descriptor)
@@ -137,6 +139,8 @@ def log_event(action: str, level: str = "INFO", exception: bool = False, **field
     if _Log.descriptor is None:
         return
     with contextlib.suppress(Exception):
+        if logger.level(level).no < _Log.least:
+            return
         if exception:
             fields["trace"] = traceback.format_exc(limit=20)[-LONGEST_TRACE:]
         logger.bind(**{**_Log.bound, **fields}).log(level, "{}", action)
@@ -256,4 +260,5 @@ def _plain(name: str, value: Any) -> Any:
     return value
 
 
+# The handler of loguru itself would write to the terminal.
 logger.remove()
