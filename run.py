@@ -58,8 +58,9 @@ TREE_MODULES = (
     "actors.prune_supervisor",
     "actors.inbox",
     "actors.poller",
+    "stores.rehearsal:rehearse",
 )
-"""What the launcher imports once, for every tree it will fork."""
+"""What the launcher imports, and calls, once for every tree it will fork."""
 
 SHARED_MODULES = (
     "asyncio",

@@ -57,7 +57,7 @@ class Launcher:
         """Forks the launcher; call it before any thread, event loop or socket exists.
 
         ``modules`` are imported there: at once, or when main says Prepare or LeadTree, because until then
-        they are only so much memory. What anything below it writes to its standard output or error is
+        they are only so much memory; of ``module:function`` the function is called too. What anything below it writes to its standard output or error is
         appended to ``output``, if given (0600); it never reaches the terminal.
         """
         ours, theirs = socket.socketpair()
@@ -127,7 +127,10 @@ class _Loop:
     def _prepare(self) -> None:
         gc.disable()
         for name in self._unprepared:
-            importlib.import_module(name)
+            module, _, function = name.partition(":")
+            imported = importlib.import_module(module)
+            if function:
+                getattr(imported, function)()
         self._unprepared = ()
         gc.collect()
         # Nothing of this is garbage, and looking whether it is would copy every page in every child.

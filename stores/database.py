@@ -16,11 +16,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
-    URL,
     Connection,
     Engine,
     MetaData,
@@ -179,8 +179,11 @@ class Database:
             self._bring_up_to_date()
 
     def _connect(self) -> None:
-        engine = _engine(self.path)
-        connection = engine.connect()
+        opening = _opening.set(self.path)
+        try:
+            connection = _engine().connect()
+        finally:
+            _opening.reset(opening)
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         self._connection, self._driver, self._pid = connection, driver, os.getpid()
@@ -229,6 +232,18 @@ class Database:
         return StoreMisused(f"{type(cause).__name__}: {cause} ({self.path.name})")
 
 
+class DatabaseInMemory(Database):
+    """The tables of today, empty, for as long as the connection is open; no file."""
+
+    def __init__(self, metadata: MetaData, migrations: str) -> None:
+        super().__init__(":memory:", metadata, migrations)
+
+    def _open_file(self) -> None:
+        self._connect()
+        assert self._connection is not None
+        schema_version.create_tables(self._connection, self.metadata, self.migrations)
+
+
 _UNAVAILABLE = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
@@ -238,16 +253,27 @@ _UNAVAILABLE = (
 )
 
 
-def _engine(path: Path) -> Engine:
+_opening: ContextVar[Path] = ContextVar("the file that is being opened")
+
+
+@functools.cache
+def _engine() -> Engine:
+    """One engine for all files: what it compiled for one is there for all, and for what is forked later."""
     engine = create_engine(
-        URL.create("sqlite+pysqlite", database=str(path)),
+        "sqlite+pysqlite://",
         poolclass=NullPool,
         # The driver starts no transaction by itself: BEGIN IMMEDIATE is ours to say.
         isolation_level="AUTOCOMMIT",
-        connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+        creator=_open_driver,
     )
     event.listen(engine, "connect", _prepare)
     return engine
+
+
+def _open_driver() -> sqlite3.Connection:
+    return sqlite3.connect(
+        _opening.get(), timeout=BUSY_TIMEOUT_SECONDS, check_same_thread=False
+    )
 
 
 def _prepare(driver: sqlite3.Connection, _record: object) -> None:
