@@ -11,7 +11,8 @@
 * a message too large for a frame is refused to its sender with MessageTooLarge;
 * of children that die together each death is told;
 * it looks at its descriptors with one system call (``actors/poll_once.py``);
-* Thespian's own log, which holds whole messages and lies in the temporary directory, is off.
+* Thespian's own log, which holds whole messages and lies in the temporary directory, is off, and no
+  message is put into words for it, several times on its way.
 
 ``start_system`` starts an actor system on a free port. Importing this module sets Thespian's
 environment, so import it before ``thespian`` where that can be arranged; ``harden`` sets the same
@@ -192,6 +193,10 @@ def _listed_until_seen(parent: Any, child_address: Any) -> None:
     """
 
 
+def _unworded(_letter: Any) -> str:
+    return "a message"
+
+
 def harden(home_log_path: Path, key: bytes) -> None:
     """Makes every transport of this process, and of what it forks, safe; call it again to rekey.
 
@@ -202,6 +207,8 @@ def harden(home_log_path: Path, key: bytes) -> None:
     _log_path = home_log_path
     os.environ["THESPLOG_FILE"] = str(home_log_path)
     thesplog_control(_NOTHING_BELOW, False, 0)
+    transport_base.TransmitIntent.identify = _unworded
+    transport_base.ReceiveEnvelope.identify = _unworded
 
     asyncTransportBase.MAX_PENDING_TRANSMITS = MAX_PENDING_TRANSMITS
     transport_base.DEFAULT_MAX_TRANSMIT_PERIOD = TRANSMIT_TIMEOUT
