@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.command_line import default_name, numbered, parse, program_name, shown_line
 from actors.end_signals import Interrupted, heeded, interrupt
+from actors.stack_room import with_room
 from actors.standard_streams import fill_standard_streams
 
 if TYPE_CHECKING:
@@ -58,9 +59,8 @@ TREE_MODULES = (
     "actors.prune_supervisor",
     "actors.inbox",
     "actors.poller",
-    "stores.rehearsal:rehearse",
 )
-"""What the launcher imports, and calls, once for every tree it will fork."""
+"""What the launcher imports once, for every tree it will fork."""
 
 SHARED_MODULES = (
     "asyncio",
@@ -247,7 +247,7 @@ def run(options: argparse.Namespace, command: list[str] | None) -> int:
     chosen = Chosen(options, command, directory, name, home, bot, is_practice)
     _preload()
     leads_at_once = options.role != "follower" and not _somebody_leads(home, bot.bot_id)
-    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", leads_at_once)
+    launcher = Launcher.fork(TREE_MODULES, home.logs / "tree.output", leads_at_once, _rehearse)
     if options.verbose or not _is_shown(sys.stderr):
         from actors.events import shower
 
@@ -288,6 +288,13 @@ def _somebody_leads(home: Home, bot_id: int) -> bool:
         liveness(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
     )
     return standing(record, "", is_dead, boot_ms()) is Standing.FRESH
+
+
+def _rehearse() -> None:
+    """What a tree does first, done where nobody waits for it."""
+    from stores.rehearsal import rehearse
+
+    rehearse()
 
 
 def _preload() -> None:
@@ -360,7 +367,7 @@ def _run(chosen: Chosen, launcher: LauncherHandle, beginning: PracticeBeginning 
         open_until_the_end.callback(database.close)
         parts, close_inbox = _compose(chosen, practice, launcher, database, terminal)
         open_until_the_end.callback(close_inbox)
-        return asyncio.run(Instance(parts).run())
+        return with_room(asyncio.run, Instance(parts).run())
 
 
 def _practice_place(chosen: Chosen, beginning: PracticeBeginning | None) -> PracticePlace:

@@ -10,7 +10,6 @@ anything is written.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -174,18 +173,23 @@ class Follower:
         log_event("follower.registered", slot=self.plan.slot, thread=self.plan.thread_name)
 
     async def _beat(self, client: BusClient) -> None:
-        while True:
-            request = self.plan.heartbeat(self._next_id(), self._secret, self._clock().wall)
-            ack = await client.request(request, HEARTBEAT_WITHIN_MS)
-            self.plan, stands = self.plan.on_heartbeat_answered(ack)
-            if not stands:
-                log_event("follower.heartbeat_refused", "WARNING", text=ack.message)
-                return
+        closed = asyncio.create_task(client.closed.wait())
+        try:
+            while not closed.done() and await self._stands(client):
+                await asyncio.wait({closed}, timeout=until_next(HEARTBEAT_EVERY_MS / 1_000))
+        finally:
+            closed.cancel()
+
+    async def _stands(self, client: BusClient) -> bool:
+        """Send one heartbeat; whether the registration still stands."""
+        request = self.plan.heartbeat(self._next_id(), self._secret, self._clock().wall)
+        ack = await client.request(request, HEARTBEAT_WITHIN_MS)
+        self.plan, stands = self.plan.on_heartbeat_answered(ack)
+        if stands:
             self.on_roster(self.plan)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(until_next(HEARTBEAT_EVERY_MS / 1_000)):
-                    await client.closed.wait()
-                    return
+        else:
+            log_event("follower.heartbeat_refused", "WARNING", text=ack.message)
+        return stands
 
     # -- what the leader sends ------------------------------------------------------------------
 

@@ -39,8 +39,10 @@ from messages.kind import MessageInvalid
 
 __all__ = ["Launcher", "LauncherHandle", "tree_channel"]
 
-# How often is looked for what no descriptor tells: children to reap, a stop that takes too long.
+# How often is looked for what no descriptor tells: a stop that takes too long, deaths where there is no pidfd.
 _TICK = 0.25
+# And for adopted children to reap, which is all that is left while a tree runs undisturbed.
+_REAP_EVERY = 2.0
 _FIRST_LINES_WITHIN = 5.0
 _SETTLE_MS = 20
 _DEATHS = ((channel.ADMIN, said.ADMIN_DIED), (channel.LOGGER, said.LOGGER_DIED),
@@ -52,12 +54,16 @@ class Launcher:
 
     @staticmethod
     def fork(
-        modules: Sequence[str], output: Path | None = None, at_once: bool = True
+        modules: Sequence[str],
+        output: Path | None = None,
+        at_once: bool = True,
+        rehearse: Callable[[], object] = tuple,
     ) -> LauncherHandle:
         """Forks the launcher; call it before any thread, event loop or socket exists.
 
         ``modules`` are imported there: at once, or when main says Prepare or LeadTree, because until then
-        they are only so much memory; of ``module:function`` the function is called too. What anything below it writes to its standard output or error is
+        they are only so much memory. ``rehearse`` is called after that, and what it has made ready every
+        process of a tree has. What anything below the launcher writes to its standard output or error is
         appended to ``output``, if given (0600); it never reaches the terminal.
         """
         ours, theirs = socket.socketpair()
@@ -72,7 +78,7 @@ class Launcher:
         try:
             ours.close()
             become_launcher(main, output)
-            _Loop(theirs, main, modules).run(at_once)
+            _Loop(theirs, main, modules, rehearse).run(at_once)
         except SystemExit:
             status = 0
         except BaseException:
@@ -105,8 +111,10 @@ class _Tree:
 class _Loop:
     """Everything the launcher does, one event after another."""
 
-    def __init__(self, stream: socket.socket, main: int, modules: Sequence[str]) -> None:
+    def __init__(self, stream: socket.socket, main: int, modules: Sequence[str],
+                 rehearse: Callable[[], object]) -> None:
         self._unprepared = tuple(modules)
+        self._rehearse = rehearse
         self._main_pid = main
         self._main = LineSocket(stream)
         self._main_watch = ProcessWatch(main)
@@ -127,10 +135,12 @@ class _Loop:
     def _prepare(self) -> None:
         gc.disable()
         for name in self._unprepared:
-            module, _, function = name.partition(":")
-            imported = importlib.import_module(module)
-            if function:
-                getattr(imported, function)()
+            importlib.import_module(name)
+        try:
+            self._rehearse()
+        except Exception:
+            # Whatever was not made ready is made when it is needed.
+            traceback.print_exc()
         self._unprepared = ()
         gc.collect()
         # Nothing of this is garbage, and looking whether it is would copy every page in every child.
@@ -139,8 +149,7 @@ class _Loop:
         self._tell_main(said.LauncherReady())
 
     def _turn(self) -> None:
-        waiting = self._tree is not None or self._main_watch.pidfd is None
-        for key, mask in self._selector.select(_TICK if waiting else None):
+        for key, mask in self._selector.select(self._longest_wait()):
             if mask & selectors.EVENT_WRITE:
                 key.fileobj.flush()  # type: ignore[union-attr]
             if mask & selectors.EVENT_READ:
@@ -149,6 +158,15 @@ class _Loop:
             self._main_ended()
         self._look_after_tree()
         self._select_writes()
+
+    def _longest_wait(self) -> float | None:
+        tree = self._tree
+        if self._main_watch.pidfd is None:
+            return _TICK
+        if tree is None:
+            return None
+        blind = any(watch.pidfd is None for watch in tree.watches.values())
+        return _TICK if blind or tree.stop_by is not None else _REAP_EVERY
 
     # -- main ------------------------------------------------------------------------------------
 

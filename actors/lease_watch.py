@@ -40,7 +40,10 @@ class LeaseWatch:
         self._clock = clock
         self._watch: ProcessWatch | None = None
         self._watched: Owner | None = None
-        self._ended = asyncio.Event()
+        self._is_proven = False
+        """Whether the watched process was seen to be the owner after the watch began: then the watch tells all."""
+
+        self._look_now = asyncio.Event()
         self.record: LeaseRecord = lease.read()
         self.standing = Standing.VACANT
         self.last_owner: Owner | None = None
@@ -54,11 +57,8 @@ class LeaseWatch:
         owner = self.record.owner
         if owner != self._watched:
             self._follow(owner)
-        dead = owner is not None and (
-            self._alive(owner.pid, owner.boot_id, owner.birth) is Liveness.DEAD
-        )
         now = self._clock()
-        seen = standing(self.record, self._instance_id, dead, now)
+        seen = standing(self.record, self._instance_id, self._is_dead(owner), now)
         if seen is not self.standing:
             log_event("lease.seen", standing=seen.value, epoch=self.record.epoch)
         self.standing = seen
@@ -66,12 +66,25 @@ class LeaseWatch:
             self.last_owner = owner
         return seen
 
+    def _is_dead(self, owner: Owner | None) -> bool:
+        if owner is None:
+            return False
+        if self._watch is not None and self._is_proven:
+            return self._watch.ended()
+        known = self._alive(owner.pid, owner.boot_id, owner.birth)
+        has_pidfd = self._watch is not None and self._watch.pidfd is not None
+        self._is_proven = has_pidfd and known is Liveness.ALIVE
+        return known is Liveness.DEAD
+
     async def rest(self) -> None:
         """Return when it is time to look again, or as soon as the owner's process ends."""
-        self._ended.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(until_next(self._pause_s())):
-                await self._ended.wait()
+        self._look_now.clear()
+        # No timeout: an exception for each rest would be half of what an idle process does.
+        alarm = asyncio.get_running_loop().call_later(until_next(self._pause_s()), self._look_now.set)
+        try:
+            await self._look_now.wait()
+        finally:
+            alarm.cancel()
 
     async def changed(self) -> None:
         """Return once the row or its standing differ from what they are now, heartbeats aside."""
@@ -103,7 +116,7 @@ class LeaseWatch:
             if self._watch.pidfd is not None:
                 asyncio.get_running_loop().remove_reader(self._watch.pidfd)
             self._watch.close()
-        self._watch, self._watched = None, owner
+        self._watch, self._watched, self._is_proven = None, owner, False
         if owner is None or owner.instance_id == self._instance_id:
             return
         try:
@@ -118,4 +131,4 @@ class LeaseWatch:
         if self._watch is not None and self._watch.pidfd is not None:
             # Readable for ever from now on.
             asyncio.get_running_loop().remove_reader(self._watch.pidfd)
-        self._ended.set()
+        self._look_now.set()

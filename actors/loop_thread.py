@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
 from actors.event_log import log_event
+from actors.stack_room import with_room
 
 CLOSE_DEADLINE_S = 1.0
 OPEN = "open"
@@ -65,7 +66,9 @@ class LoopThread:
         self._opened = asyncio.Event()
         self._refusal: PerformFailed | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=self._run, name="loop", daemon=True)
+        self._thread = threading.Thread(
+            target=with_room, args=(self._run,), name="loop", daemon=True
+        )
 
     @property
     def fileno(self) -> int:

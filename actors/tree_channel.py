@@ -16,6 +16,7 @@ import socket
 from typing import Any
 
 from actors import orphans
+from actors.stack_room import with_room
 
 PROCESS = "process"
 ADMIN, LOGGER, LEADER = "admin", "logger", "leader"
@@ -86,7 +87,7 @@ def _start_child(child_class: str, *arguments: Any) -> None:
         orphans.close_in_children(_channel.fileno())
     else:
         withdraw()
-    _originals["startChild"](child_class, *arguments)
+    with_room(_originals["startChild"], child_class, *arguments)
 
 
 def _start_child_actor(starter: Any, address: Any, child_class: Any, *arguments: Any,

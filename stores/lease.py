@@ -9,7 +9,7 @@ Heartbeats are CLOCK_BOOTTIME milliseconds given by the caller.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -51,8 +51,23 @@ class LeaseRecord:
         return cls(row.epoch, owner, row.heartbeat_ms, row.endpoint, row.secret, row.state)
 
 
+class _Row(NamedTuple):
+    """The columns that a record is made of."""
+
+    epoch: int
+    owner_pid: int | None
+    owner_boot_id: str | None
+    owner_birth: str | None
+    instance_id: str | None
+    heartbeat_ms: int | None
+    endpoint: str | None
+    secret: str | None
+    state: str
+
+
 _NEVER_GRANTED = LeaseRecord(0, None, None, None, None, VACANT)
 _THE_ROW = select(LEASE).where(LEASE.c.id == 1)
+_THE_ROW_IN_SQL = f"SELECT {', '.join(_Row._fields)} FROM {LEASE.name} WHERE id = 1"
 _HELD = select(LEASE.c.heartbeat_ms).where(
     LEASE.c.epoch == bindparam("epoch"),
     LEASE.c.owner_pid == bindparam("pid"),
@@ -76,8 +91,8 @@ class Lease(Store):
 
     def read(self) -> LeaseRecord:
         """The lease now."""
-        with self.database.glance() as reader:
-            return _read(reader)
+        row = self.database.first_row(_THE_ROW_IN_SQL)
+        return _NEVER_GRANTED if row is None else LeaseRecord.from_row(_Row(*row))
 
     def campaign(
         self, expected: LeaseRecord, candidate: Owner, now_boot_ms: int, secret: str

@@ -9,7 +9,6 @@ is left out here is no mistake, it only takes its time later.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 from stores.bindings import Bindings
 from stores.bus_schema import METADATA as BUS_METADATA
@@ -69,14 +68,11 @@ def _come_back_to_a_thread(bus: Database, epoch: int) -> str:
     Reservations(bus).live(0)
     BusSettings(bus).last_slot()
     identities.returning()
-    place: dict[str, Any] = {
-        "thread_id": _THREAD, "instance_id": _OWNER.instance_id, "epoch": epoch, "now": 0,
-    }
-    target = {"chat_id": _CHAT, "slot": _SLOT, "thread_name": _NAME}
-    bindings.record_starting(key, **target, **place)
-    bindings.record_active(key, **target, **place)
+    thread = (key, _CHAT, _THREAD, _SLOT, _NAME, _OWNER.instance_id, epoch, 0)
+    bindings.record_starting(*thread)
+    bindings.record_active(*thread)
     bindings.get(key)
-    ownership.record(_CHAT, 1, key, generation="1", **place)
+    ownership.record(_CHAT, 1, key, _THREAD, _OWNER.instance_id, "1", epoch, 0)
     ownership.rebind(key, _OWNER.instance_id, "2", epoch, 0)
     return key
 

@@ -10,7 +10,6 @@ An unknown newer version is refused. Nothing here ever resets or drops a file.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import re
 from pathlib import Path
@@ -32,7 +31,6 @@ def migration_steps(name: str) -> dict[str, Path]:
     return {match[1]: path for path in found if (match := _STEP_NAME.match(path.name))}
 
 
-@functools.cache
 def known_version(name: str) -> str:
     """The newest version this program can read and write."""
     return list(migration_steps(name))[-1]

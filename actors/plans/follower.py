@@ -171,7 +171,7 @@ class FollowerPlan:
         if not isinstance(slots, list):
             return self, True
         roster = tuple(sorted({slot for slot in slots if _is_slot(slot)}))
-        return dataclasses.replace(self, roster=roster), True
+        return (self if roster == self.roster else dataclasses.replace(self, roster=roster)), True
 
     # -- what the leader sends ------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from actors.sandbox.page_routes import PageRoutes
 from actors.sandbox.person_side import PersonSide
 from actors.sandbox.port_file import PortFile
 from actors.sandbox.updates import UpdateQueue
+from actors.stack_room import with_room
 from stores.errors import StoreError
 from stores.practice_chat import PracticeChatStore
 from stores.private_files import make_private_directory
@@ -76,7 +77,7 @@ class PracticeServer:
             store.open()
             # Whoever started this may want to remove the directory it stood in.
             os.chdir("/")
-            asyncio.run(self._serve(listening, store))
+            with_room(asyncio.run, self._serve(listening, store))
         finally:
             store.close()
             listening.close()
