@@ -18,7 +18,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from actors.plans import first_contact, stopping
+from actors.plans import first_contact, into_service, stopping
 from actors.plans.bot_news import IDENTIFY_CALL, NEWS_CALL, Away, BotNews, report
 from actors.plans.command_list import MENU_CALL, set_menus
 from actors.plans.effects import (
@@ -33,26 +33,16 @@ from actors.plans.effects import (
     WakeAfter,
     Write,
 )
-from actors.plans.election import PROOF_MS
 from actors.plans.gathering import Gathering
 from actors.plans.leader_phase import Phase
-from actors.plans.poller import QUIET_PROOFS
 from actors.plans.supervision import PATROL_MS, Escalate, Restart, SupervisionPlan
 from messages.actor import CommandFailed, ConfigureChild, DescribeActor, Ping
-from messages.follower_registry import ListenForOwn, OpenEndpoint
 from messages.leader import InstanceDescribed, LeaseYielding, OwnerPaired
-from messages.poller import StartPolling
-from messages.prune_supervisor import StartPruning
-from messages.target_provisioner import ReplayCleanups
 
 LEASE_MS = 1_000
 """The lease is checked at this interval and refreshed at every second look."""
-STEP_DEADLINE_MS = 15_000
+CONFIGURE_DEADLINE_MS = 15_000
 DESCRIBE_DEADLINE_MS = 800
-MENU_AFTER_MS = 2_000
-"""The menu of commands can wait until everybody is served."""
-OWN_THREAD_MS = 3_000
-"""How long the own thread may take before everybody else is served without it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,7 +118,7 @@ class LeaderPlan:
         first = ConfigureChild(key=key, incarnation=incarnation, settings=dict(self.settings))
         return (
             StartChild(key, incarnation),
-            Send(key, first, f"configure/{key}/{incarnation}", STEP_DEADLINE_MS, resend=False),
+            Send(key, first, f"configure/{key}/{incarnation}", CONFIGURE_DEADLINE_MS, False),
         )
 
     def on_child_configured(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
@@ -139,7 +129,7 @@ class LeaderPlan:
         everyone = tuple(plan.supervision.children)
         introduced: Effects = (Introduce(to=plan.supervision.running(), keys=everyone),)
         if plan.phase is not Phase.CHILDREN:
-            return plan, introduced + plan._resume(said.key)
+            return plan, introduced + into_service.resume(plan, said.key)
         if plan.supervision.running() != everyone:
             return plan, ()
         if plan.led_before:
@@ -224,82 +214,28 @@ class LeaderPlan:
     # -- own thread and endpoint ----------------------------------------------------------------
 
     def replay(self) -> tuple["LeaderPlan", Effects]:
-        plan = dataclasses.replace(self, phase=Phase.CLEANUPS)
-        return plan, (
-            Send("target_provisioner", ReplayCleanups(), "start/cleanups", STEP_DEADLINE_MS),
-        )
+        """First contact is made: go on into service."""
+        return into_service.begin(self)
 
     def on_cleanups_replayed(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """Old intents are settled: the endpoint may exist now, for the own follower."""
-        if self.phase is not Phase.CLEANUPS:
-            return self, ()
-        plan = dataclasses.replace(self, phase=Phase.LISTENING)
-        return plan, (plan._listen(),)
-
-    def _listen(self) -> Send:
-        incarnation = self.supervision.incarnation("follower_registry")
-        return Send(
-            "follower_registry", ListenForOwn(), f"listen/{incarnation}", STEP_DEADLINE_MS
-        )
+        """Old intents are settled."""
+        return into_service.replayed(self)
 
     def on_registry_listening(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """Tell the own follower where to register; after a replacement, open again at once."""
-        plan = dataclasses.replace(self, endpoint=envelope.body.endpoint)
-        told = self.report("endpoint", {"path": envelope.body.endpoint})
-        if self.phase is Phase.LISTENING:
-            patience = WakeAfter("own_thread", OWN_THREAD_MS)
-            return dataclasses.replace(plan, phase=Phase.OWN_THREAD), (told, patience)
-        if self.phase is Phase.SERVING:
-            return plan, (told, plan._open())
-        return plan, (told,)
+        """The own follower can register."""
+        return into_service.listening(self, envelope.body.endpoint)
 
     def on_own_follower_registered(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """The leading instance has its thread: every other follower may come."""
-        if self.phase is not Phase.OWN_THREAD:
-            return self, ()
-        plan = dataclasses.replace(self, phase=Phase.OPENING)
-        return plan, (plan._open(),)
+        """The leading instance has its thread."""
+        return into_service.own_registered(self)
 
     def on_wakeup_own_thread(self, now: Now) -> tuple["LeaderPlan", Effects]:
-        """Serve without the own thread, which comes when it can.
-
-        What keeps it away is nobody else's trouble, and Telegram's word of a thread that it may have
-        made comes by polling.
-        """
-        if self.phase is not Phase.OWN_THREAD:
-            return self, ()
-        plan = dataclasses.replace(self, phase=Phase.OPENING)
-        return plan, (Notify("leader.own_thread_late", level="WARNING"), plan._open())
-
-    def _open(self) -> Send:
-        incarnation = self.supervision.incarnation("follower_registry")
-        return Send("follower_registry", OpenEndpoint(), f"open/{incarnation}", STEP_DEADLINE_MS)
+        """Or it has not, after some seconds."""
+        return into_service.own_late(self)
 
     def on_endpoint_opened(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
-        """Name the endpoint in the lease, and serve."""
-        where = {"epoch": self.settings["epoch"], "path": self.endpoint}
-        published = Write("lease", "publish_endpoint", where)
-        if self.phase is Phase.SERVING:
-            return self, (published,)
-        if self.phase is not Phase.OPENING:
-            return self, ()
-        news, told = self.news.served(self.away, now)
-        plan = dataclasses.replace(self, phase=Phase.SERVING, news=news, away=None)
-        return plan, (
-            published,
-            *told,
-            Send("poller", StartPolling(), plan._life("poll", "poller"), STEP_DEADLINE_MS),
-            Send("prune_supervisor", StartPruning(), plan._life("prune", "prune_supervisor")),
-            self.report("serving", {}),
-            Notify("leader.serving", {"epoch": self.settings["epoch"]}),
-            WakeAfter("menu", MENU_AFTER_MS),
-            *self._calm(),
-        )
-
-    def _calm(self) -> Effects:
-        """A conflict of former times may be over without that this leader ever sees one."""
-        proof_ms = self.settings.get("proof_ms", PROOF_MS)
-        return (WakeAfter("calm", proof_ms * QUIET_PROOFS),) if self.news.told_conflict else ()
+        """Every follower can register."""
+        return into_service.opened(self, now)
 
     def on_wakeup_calm(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """No conflict since this leader serves."""
@@ -313,9 +249,6 @@ class LeaderPlan:
         if self.phase is not Phase.SERVING:
             return self, ()
         return self, set_menus(self.settings["chat_id"], self.settings["owner_id"])
-
-    def _life(self, purpose: str, key: str) -> str:
-        return f"{purpose}/{self.supervision.incarnation(key)}"
 
     def on_polling_started(self, envelope: Any, now: Now) -> tuple["LeaderPlan", Effects]:
         """Nothing waits for this."""
@@ -340,20 +273,6 @@ class LeaderPlan:
             case Escalate(reason=reason):
                 return plan.end("start-failed", reason)
         return plan, ()
-
-    def _resume(self, key: str) -> Effects:
-        """What a replaced child is to do, by how far the start is."""
-        if key == "follower_registry" and self.endpoint:
-            return (self._listen(),)
-        if key == "poller" and self.phase is Phase.PAIRING:
-            return first_contact.poll(self)
-        if self.phase is not Phase.SERVING:
-            return ()
-        if key == "poller":
-            return (Send("poller", StartPolling(), self._life("poll", key), STEP_DEADLINE_MS),)
-        if key == "prune_supervisor":
-            return (Send(key, StartPruning(), self._life("prune", key)),)
-        return ()
 
     def on_wakeup_patrol(self, now: Now) -> tuple["LeaderPlan", Effects]:
         """Look after the children."""
@@ -451,7 +370,7 @@ class LeaderPlan:
             return self._unidentified(text, now)
         if command_id.startswith(first_contact.PROVE_CALL) and self.phase is Phase.PROVING:
             return self, (WakeAfter("prove", first_contact.PROVE_AGAIN_MS),)
-        if command_id.startswith(("start/", "listen/", "open/")):
+        if command_id.startswith(into_service.STEPS):
             return self.end("start-failed", text)
         return self, ()
 
