@@ -291,7 +291,7 @@ def _somebody_leads(home: Home, bot_id: int) -> bool:
 
 
 def _rehearse() -> None:
-    """What a tree does first, done where nobody waits for it."""
+    """What a tree does first, done by the launcher of one of the next to lead, while nobody waits."""
     from stores.rehearsal import rehearse
 
     rehearse()

@@ -49,9 +49,9 @@ def end_descendants(within: float = 5.0) -> bool:
             return False
         if now >= look_at:
             # A look reads every process of the machine; dying takes them some milliseconds.
-            look_at = now + _LOOK_EVERY
-            for pid in descendants():
-                _kill_descendant(pid)
+            signalled = [_kill_descendant(pid) for pid in descendants()]
+            # One that moved under the eye is looked for again at once.
+            look_at = now + _LOOK_EVERY if all(signalled) else now
         time.sleep(_PAUSE)
     return True
 
@@ -67,11 +67,12 @@ def reap() -> bool:
             return True
 
 
-def _kill_descendant(pid: int) -> None:
+def _kill_descendant(pid: int) -> bool:
+    """Whether it was signalled, or has ended."""
     pidfd = orphans.open_pidfd(pid)
     try:
         if not _descends(pid):
-            return
+            return False
         if pidfd is None:
             os.kill(pid, signal.SIGKILL)
         else:
@@ -81,6 +82,7 @@ def _kill_descendant(pid: int) -> None:
     finally:
         if pidfd is not None:
             os.close(pidfd)
+    return True
 
 
 def _descends(pid: int) -> bool:

@@ -44,9 +44,9 @@ class _Log:
 
     descriptor: int | None = None
     path: Path | None = None
-    handler: int | None = None
+    has_handler: bool = False
     levels: LogLevels = LogLevels()
-    least: int = 0
+    least_level: int = 0
     process: str = "main"
     rotates: bool = False
     mirror: Callable[[dict[str, Any]], None] | None = None
@@ -60,9 +60,10 @@ def open_log(directory: Path | str) -> Path:
     descriptor = _open(path)
     close_log()
     _Log.descriptor, _Log.path = descriptor, path
-    if _Log.handler is None:
+    if not _Log.has_handler:
         # Adding a handler takes loguru 9 ms, so whatever is forked uses this one; levels are ours.
-        _Log.handler = logger.add(_write, format="{message}", level=0, catch=False)
+        logger.add(_write, format="{message}", level=0, catch=False)
+        _Log.has_handler = True
     _Log.levels = LogLevels.parse(os.environ.get(VARIABLE, ""))
     _heed_level()
     for part in _Log.levels.unknown:
@@ -96,7 +97,7 @@ def mirror_to(show: Callable[[dict[str, Any]], None] | None) -> None:
 
 def _heed_level() -> None:
     level = _Log.levels.of(_Log.process)
-    _Log.least = logger.level(level).no
+    _Log.least_level = logger.level(level).no
     root = logging.getLogger()
     if any(isinstance(handler, _FromStandardLogging) for handler in root.handlers):
         root.setLevel(logging.DEBUG if level == "DEBUG" else logging.WARNING)
@@ -139,7 +140,7 @@ def log_event(action: str, level: str = "INFO", exception: bool = False, **field
     if _Log.descriptor is None:
         return
     with contextlib.suppress(Exception):
-        if logger.level(level).no < _Log.least:
+        if logger.level(level).no < _Log.least_level:
             return
         if exception:
             fields["trace"] = traceback.format_exc(limit=20)[-LONGEST_TRACE:]

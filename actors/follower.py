@@ -175,12 +175,12 @@ class Follower:
     async def _beat(self, client: BusClient) -> None:
         closed = asyncio.create_task(client.closed.wait())
         try:
-            while not closed.done() and await self._stands(client):
+            while not closed.done() and await self._beat_once(client):
                 await asyncio.wait({closed}, timeout=until_next(HEARTBEAT_EVERY_MS / 1_000))
         finally:
             closed.cancel()
 
-    async def _stands(self, client: BusClient) -> bool:
+    async def _beat_once(self, client: BusClient) -> bool:
         """Send one heartbeat; whether the registration still stands."""
         request = self.plan.heartbeat(self._next_id(), self._secret, self._clock().wall)
         ack = await client.request(request, HEARTBEAT_WITHIN_MS)

@@ -62,7 +62,7 @@ class Launcher:
         """Forks the launcher; call it before any thread, event loop or socket exists.
 
         ``modules`` are imported there: at once, or when main says Prepare or LeadTree, because until then
-        they are only so much memory. ``rehearse`` is called after that, and what it has made ready every
+        they are only so much memory. ``rehearse`` is called with Prepare, and what it has made ready every
         process of a tree has. What anything below the launcher writes to its standard output or error is
         appended to ``output``, if given (0600); it never reaches the terminal.
         """
@@ -136,17 +136,20 @@ class _Loop:
         gc.disable()
         for name in self._unprepared:
             importlib.import_module(name)
-        try:
-            self._rehearse()
-        except Exception:
-            # Whatever was not made ready is made when it is needed.
-            traceback.print_exc()
         self._unprepared = ()
         gc.collect()
         # Nothing of this is garbage, and looking whether it is would copy every page in every child.
         gc.freeze()
         gc.enable()
         self._tell_main(said.LauncherReady())
+
+    def _rehearse_once(self) -> None:
+        rehearse, self._rehearse = self._rehearse, tuple
+        try:
+            rehearse()
+        except Exception:
+            # Whatever was not made ready is made when it is needed.
+            traceback.print_exc()
 
     def _turn(self) -> None:
         for key, mask in self._selector.select(self._longest_wait()):
@@ -160,13 +163,13 @@ class _Loop:
         self._select_writes()
 
     def _longest_wait(self) -> float | None:
-        tree = self._tree
-        if self._main_watch.pidfd is None:
+        watches = [self._main_watch]
+        if self._tree is not None:
+            watches += self._tree.watches.values()
+        is_stopping = self._tree is not None and self._tree.stop_by is not None
+        if is_stopping or any(watch.pidfd is None for watch in watches):
             return _TICK
-        if tree is None:
-            return None
-        blind = any(watch.pidfd is None for watch in tree.watches.values())
-        return _TICK if blind or tree.stop_by is not None else _REAP_EVERY
+        return None if self._tree is None else _REAP_EVERY
 
     # -- main ------------------------------------------------------------------------------------
 
@@ -179,6 +182,8 @@ class _Loop:
                 continue
             match command:
                 case said.Prepare():
+                    # Whoever is to lead at once is waited for, and does without.
+                    self._rehearse_once()
                     self._prepare()
                 case said.LeadTree():
                     if self._unprepared:

@@ -105,9 +105,8 @@ class Leader(Supervisor):
         noted, now = self.plan.news.noted, self.clock()
         # A clock that was only set forward is no sleep.
         slept = noted is not None and is_gap(noted.boot, now.boot)
-        # A refresh looks for itself, in its transaction.
         return LeaseLook(
-            held=self.plan.refresh_next or self.stores["lease"].holds(self.settings["epoch"]),
+            held=self.stores["lease"].holds(self.settings["epoch"]),
             away=self._away(noted.wall) if slept and noted is not None else None,
         )
 

@@ -52,6 +52,8 @@ class LeaseWatch:
 
     def look(self) -> Standing:
         """Read the row now, and judge it. A store that refuses changes nothing that is known."""
+        # Before reading: what happens from here on is for the next look.
+        self._look_now.clear()
         with contextlib.suppress(StoreError):
             self.record = self._lease.read()
         owner = self.record.owner
@@ -78,7 +80,6 @@ class LeaseWatch:
 
     async def rest(self) -> None:
         """Return when it is time to look again, or as soon as the owner's process ends."""
-        self._look_now.clear()
         # No timeout: an exception for each rest would be half of what an idle process does.
         alarm = asyncio.get_running_loop().call_later(until_next(self._pause_s()), self._look_now.set)
         try:
@@ -119,11 +120,7 @@ class LeaseWatch:
         self._watch, self._watched, self._is_proven = None, owner, False
         if owner is None or owner.instance_id == self._instance_id:
             return
-        try:
-            self._watch = ProcessWatch(owner.pid)
-        except OSError:
-            # There is no such process any more; looking says so too.
-            return
+        self._watch = ProcessWatch(owner.pid)
         if self._watch.pidfd is not None:
             asyncio.get_running_loop().add_reader(self._watch.pidfd, self._owner_ended)
 

@@ -15,7 +15,8 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from sqlalchemy import Connection, MetaData
+from sqlalchemy import Connection, MetaData, inspect
+from sqlalchemy.exc import OperationalError
 
 from stores.errors import SchemaTooNew, StoreDamaged
 
@@ -38,14 +39,16 @@ def known_version(name: str) -> str:
 
 def stored_version(connection: Connection) -> str | None:
     """The version of the open file; None when it has no tables yet."""
-    # Asked of SQLite itself: SQLAlchemy's inspector takes ten times as long, in every actor that starts.
-    known = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    tables = set(connection.exec_driver_sql(known).scalars())
-    if _VERSION_TABLE not in tables:
+    try:
+        return connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION_TABLE}").scalar()
+    except OperationalError:
+        # The inspector is slow, and every actor that starts comes here: it is asked only about what is not ours.
+        tables = inspect(connection).get_table_names()
+        if _VERSION_TABLE in tables:
+            raise
         if tables:
-            raise StoreDamaged("It is a database, but none of Switchboard.")
+            raise StoreDamaged("It is a database, but none of Switchboard.") from None
         return None
-    return connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION_TABLE}").scalar()
 
 
 def is_current(version: str | None, name: str) -> bool:

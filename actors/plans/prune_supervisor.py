@@ -16,7 +16,7 @@ from messages.follower_registry import DescribeFollowers, RetireFollower
 from messages.prune_supervisor import PrunedAtOnce, PruningStarted, PruningStopped
 
 TICK_MS = 1_000
-CALM_TICK_MS = 5_000
+CALM_TICK_MS = 3_000
 """How often while nobody is suspect: a silent one is noticed long before it counts as stale."""
 SILENT_MS = 3_000
 STALE_AFTER_MS = 15_000
@@ -25,7 +25,7 @@ BURST_MS = 2_000
 """A process that is being killed may not be reaped yet when its connection ends: look again soon."""
 OBSERVED_AT_MOST = 26
 
-SLEPT_MS = 8_000
+SLEPT_MS = 5_000
 FORGIVING_MS = 3_000
 """After this long without a look it was the machine or this process that slept, and everybody seems
 silent: each follower gets the time to send a heartbeat first."""

@@ -1,6 +1,7 @@
 """Watching the lease: real rows, real processes."""
 
 import asyncio
+import dataclasses
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ from actors.plans.election import Standing
 from stores.bus_schema import METADATA
 from stores.database import Database
 from stores.lease import Lease, Owner
-from stores.process_birth import ProcessBirth
+from stores.process_birth import ProcessBirth, liveness
 
 
 @pytest.fixture
@@ -64,6 +65,62 @@ def test_the_death_of_the_owner_is_known_at_once(lease, leader, never_by_the_clo
     standing, pid = asyncio.run(watching())
     assert standing is Standing.OWNER_DEAD
     assert pid == leader.pid
+
+
+def test_a_death_while_nobody_waits_is_known_to_the_next_who_does(lease, leader, never_by_the_clock):
+    grant(lease, owner_of(leader))
+
+    async def watching():
+        watch = LeaseWatch(lease, "2:2")
+        leader.kill()
+        leader.wait()
+        # The loop hears of it once, now.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await asyncio.wait_for(watch.changed(), 10)
+        watch.close()
+        return watch.standing
+
+    assert asyncio.run(watching()) is Standing.OWNER_DEAD
+
+
+def test_a_process_with_the_pid_of_the_owner_is_not_taken_for_it(lease, leader):
+    true = owner_of(leader)
+    reused = dataclasses.replace(true, birth=f"{true.pid}:start:1", instance_id="3:3")
+
+    async def watching():
+        seen = []
+        grant(lease, reused)
+        watch = LeaseWatch(lease, "2:2")
+        for owner in (reused, true, reused):
+            lease.release(lease.read().owner, lease.read().epoch)
+            grant(lease, owner)
+            seen += [watch.look(), watch.look()]
+        watch.close()
+        return seen
+
+    dead, alive = [Standing.OWNER_DEAD] * 2, [Standing.FRESH] * 2
+    assert asyncio.run(watching()) == [*dead, *alive, *dead]
+
+
+def test_a_watched_owner_is_asked_for_its_birth_once(lease, leader):
+    grant(lease, owner_of(leader))
+    asked = []
+
+    def alive(*process):
+        asked.append(process)
+        return liveness(*process)
+
+    async def watching():
+        watch = LeaseWatch(lease, "2:2", alive)
+        has_pidfd = watch._watch.pidfd is not None
+        seen = {watch.look() for _ in range(3)}
+        watch.close()
+        return seen, has_pidfd
+
+    seen, has_pidfd = asyncio.run(watching())
+    assert seen == {Standing.FRESH}
+    assert len(asked) == (1 if has_pidfd else 4)
 
 
 def test_a_change_of_the_row_is_seen_and_a_heartbeat_is_none(lease, leader):

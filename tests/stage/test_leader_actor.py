@@ -1,5 +1,7 @@
 """The Leader on the stage: a real actor and real rows, its children played by the test."""
 
+import contextlib
+
 import pytest
 
 from actors.leader import Leader
@@ -14,6 +16,7 @@ from messages.prune_supervisor import PruningStarted
 from messages.target_provisioner import CleanupsReplayed
 from messages.telegram_gateway import TelegramAnswered
 from stores.bus_settings import BusSettings
+from stores.errors import StoreBusy
 from stores.lease import Lease
 from tests.support.peer import Fail, Reply, Silent
 from tests.support.stores import ANN, BEN, led_bus_database
@@ -206,6 +209,23 @@ def test_a_lease_taken_by_another_ends_the_tree(serving):
     serving.stage.advance(2_000)
     assert serving.phase is Phase.ENDED
     assert serving.reports[-1] == "deposed"
+
+
+@pytest.mark.parametrize("offset", [0, 1_000])
+def test_a_lost_lease_is_seen_within_a_second_even_if_nothing_can_be_written(serving, offset, monkeypatch):
+    """Whether this second's look is one that only looks or one that refreshes as well."""
+
+    @contextlib.contextmanager
+    def refused():
+        raise StoreBusy("(bus.db)")
+        yield
+
+    serving.stage.advance(offset)
+    lease = Lease(serving.database)
+    assert lease.campaign(lease.read(), BEN, 2_000_000, "other")
+    monkeypatch.setattr(serving.part.actor.stores["lease"].database, "transaction", refused)
+    serving.stage.advance(1_000)
+    assert (serving.phase, serving.reports[-1]) == (Phase.ENDED, "deposed")
 
 
 def test_the_lease_is_refreshed_every_two_seconds(serving):

@@ -8,9 +8,12 @@ from actors.plans.prune_supervisor import (
     ALIVE,
     BURST_MS,
     BURST_TICK_MS,
+    CALM_TICK_MS,
     DEAD,
     FORGIVING_MS,
     OBSERVED_AT_MOST,
+    SILENT_MS,
+    SLEPT_MS,
     STALE_AFTER_MS,
     TICK_MS,
     UNKNOWN,
@@ -373,3 +376,9 @@ def test_the_ids_of_two_watches_never_meet():
     second.boot += 1
     second.take(second.plan.on_start_pruning(Envelope(StartPruning(), "s1", "p"), second.now))
     assert first.sent[0].message_id != second.sent[-1].message_id
+
+
+def test_a_calm_pace_is_quick_enough_and_is_no_sleep():
+    """The pace is chosen by the look before: of two calm ones the second sees who is silent, in time."""
+    assert SILENT_MS + 2 * CALM_TICK_MS < STALE_AFTER_MS
+    assert SLEPT_MS > CALM_TICK_MS + TICK_MS

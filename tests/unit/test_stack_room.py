@@ -31,5 +31,9 @@ def test_with_room_no_depth_is_worse_than_another():
     assert with_room(most_faults) < CALLS / 4
 
 
+def test_so_it_is_within_a_process_that_was_forked_with_room_itself():
+    assert with_room(with_room, most_faults) < CALLS / 4
+
+
 def test_what_is_called_gets_its_arguments_and_its_result_comes_back():
     assert with_room(divmod, 7, 2) == (3, 1)
