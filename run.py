@@ -32,7 +32,7 @@ from actors.standard_streams import fill_standard_streams
 if TYPE_CHECKING:
     from actors.bot_choice import ChosenBot
     from actors.conversation import Conversation
-    from actors.instance import Parts
+    from actors.parts import Parts
     from actors.launcher import LauncherHandle
     from actors.modes import Mode
     from actors.practice_place import PracticePlace
@@ -400,7 +400,7 @@ def _compose(
     from actors.clock import wall_ms
     from actors.event_log import bind
     from actors.follower import Follower
-    from actors.instance import Parts
+    from actors.parts import Parts
     from actors.pairing_desk import Counter, PairingDesk
     from actors.plans.election import Role
     from actors.plans.follower import FollowerPlan

@@ -8,24 +8,19 @@ the election decides. It ends in order within five seconds and keeps its thread.
 import asyncio
 import contextlib
 import dataclasses
-import os
-import signal
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from actors import instance_texts as texts
-from actors.bot_settings import BotSettings
 from actors.bulletins import Bulletins
 from actors.clock import boot_ms, wall_ms
-from actors.conversation import Conversation
-from actors.end_signals import heeded
+from actors.ending import Ending
 from actors.event_log import log_event, log_path, redact
-from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
-from actors.launcher_handle import LauncherHandle
+from actors.follower import EndpointUnreachable, RegistrationRefused
 from actors.lease_watch import LeaseWatch
-from actors.pairing_desk import PairingDesk
 from actors.pairing_texts import PAIRED, owner_shown
+from actors.parts import Parts
 from actors.plans.election import (
     GRACE_MS,
     REST_MS,
@@ -36,71 +31,19 @@ from actors.plans.election import (
     Verdict,
 )
 from actors.plans.follower import FollowerPlan, backoff_ms
-from actors.practice_place import PracticePlace
 from actors.reign import Court, Reign, ReignEnd, new_secret
-from actors.session import Session
-from actors.terminal import Terminal, place_line
-from actors.thread import CommitUnknown, Thread, ThreadError
+from actors.terminal import place_line
 from messages.launcher import LauncherReady, Prepare, TreeStarted
 from stores.errors import StoreBusy, StoreError, StoreUnavailable
-from stores.identities import Identities
-from stores.lease import Lease, LeaseRecord, Owner
+from stores.lease import LeaseRecord, Owner
 from stores.pairing import PairingRecord
 from stores.process_birth import Liveness, liveness
 
 OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
 
-END_WITHIN_S = 4.7
-"""From the signal to the exit; five seconds are promised."""
-
-SESSION_ENDS_WITHIN_S = 3.6
-FAREWELL_WITHIN_S = 0.8
-TREE_ENDS_WITHIN_S = 3.0
-LAUNCHER_ENDS_WITHIN_S = 0.4
-
 LOST_PAUSE_S = 0.05
 UNREACHABLE_PAUSE_S = 0.25
 STORE_PAUSE_S = 1.0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Parts:
-    """What `run.py` composed."""
-
-    owner: Owner
-    binding_key: str
-    role: Role
-    settings: BotSettings
-    tree_log: str
-    bot_shown: Callable[[], str]
-    """The bot as people know it, `@name` where that is known."""
-
-    joined: Callable[[], str | None]
-    """What to say at first besides the ready line."""
-
-    launcher: LauncherHandle
-    lease: Lease
-    identities: Identities
-    follower: Follower
-    session: Session
-    conversation: Conversation | None
-    """With the terminal, where there is one to type in."""
-
-    thread: Thread
-    farewell: str
-    """What the thread is told when this process ends in order."""
-
-    terminal: Terminal
-    thread_name_of: Callable[[str], str | None]
-    """The name of the thread of an instance."""
-
-    set_secret: Callable[[str], None]
-    """The secret of the bus that children must not see."""
-
-    pairing_desk: Callable[[], PairingDesk]
-
-    practice: PracticePlace | None
-    """The practice chat, where that is the bot."""
 
 
 class Instance:
@@ -112,11 +55,10 @@ class Instance:
         self._reigns = ReignPlan()
         self._reign: Reign | None = None
         self._events: asyncio.Queue[Any] = asyncio.Queue()
-        self._signalled = asyncio.Event()
+        self._ending = Ending(parts)
         self._role = ""
         self._is_prepared = False
         self._preparing: asyncio.Task[None] | None = None
-        self._asked_at: float | None = None
         self._refusals = 0
         self._unreachable_since = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
@@ -127,14 +69,14 @@ class Instance:
     async def run(self) -> int:
         """Live; then end in order."""
         parts = self._parts
-        self._heed_signals()
+        self._ending.heed_signals()
         self._watch = LeaseWatch(parts.lease, parts.owner.instance_id)
         parts.session.pause()
         parts.follower.on_roster = self._on_roster
         life = asyncio.create_task(self._life())
         session = asyncio.create_task(parts.session.run())
         launcher = asyncio.create_task(self._pump())
-        signalled = asyncio.create_task(self._asked_to_end())
+        signalled = asyncio.create_task(self._ending.asked())
         reasons = {life, session, launcher, signalled}
         await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
         status = self._status(life, session, launcher, signalled)
@@ -148,52 +90,6 @@ class Instance:
         await asyncio.gather(*reasons, return_exceptions=True)
         self._watch.close()
         return status
-
-    # -- ending ---------------------------------------------------------------------------------
-
-    async def _asked_to_end(self) -> None:
-        """By a signal, by whoever types, or by the owner of the thread, who had it deleted."""
-        parts = self._parts
-        wishes: set[asyncio.Task[Any]] = {
-            asyncio.create_task(self._signalled.wait()),
-            asyncio.create_task(parts.session.left.wait()),
-        }
-        if parts.conversation is not None:
-            parts.terminal.above = parts.conversation.console.write
-            wishes.add(asyncio.create_task(parts.conversation.run()))
-        try:
-            done, _ = await asyncio.wait(wishes, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            self._asked_at = asyncio.get_running_loop().time()
-            await self._end_conversation()
-            for wish in wishes:
-                wish.cancel()
-            await asyncio.gather(*wishes, return_exceptions=True)
-        for wish in done:
-            if not wish.cancelled() and wish.exception() is not None:
-                # The terminal is gone, and whoever typed with it.
-                log_event("instance.console_failed", "WARNING", text=repr(wish.exception()))
-
-    async def _end_conversation(self) -> None:
-        parts = self._parts
-        if parts.conversation is None:
-            return
-        unsent = await parts.conversation.close()
-        parts.terminal.above = None
-        for excerpt in unsent:
-            parts.terminal.tell(texts.NOT_SENT.format(excerpt=excerpt))
-
-    def _heed_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in heeded():
-            loop.add_signal_handler(number, self._signal, number)
-
-    def _signal(self, number: int) -> None:
-        if self._signalled.is_set() and number == signal.SIGINT:
-            # Asked twice: no order any more, but nothing is left behind either.
-            self._parts.launcher.kill()
-            os._exit(OK)
-        self._signalled.set()
 
     def _status(
         self,
@@ -220,45 +116,14 @@ class Instance:
         return INTERNAL
 
     async def _end(self, life: asyncio.Task[int]) -> None:
-        """Answers under way first, then the tree they go through, then the claims."""
-        parts, loop = self._parts, asyncio.get_running_loop()
-        until = (self._asked_at or loop.time()) + END_WITHIN_S
+        """In order; from here on this process neither campaigns nor serves anew."""
         self._election = dataclasses.replace(self._election, role=Role.FOLLOWER)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SESSION_ENDS_WITHIN_S):
-                await parts.session.close()
-        await self._say_farewell(until - loop.time())
+        await self._ending.end_session()
         life.cancel()
         await asyncio.gather(life, return_exceptions=True)
         if self._reign is not None:
-            left = until - loop.time() - LAUNCHER_ENDS_WITHIN_S
-            within = min(TREE_ENDS_WITHIN_S, max(0.1, left))
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(within + 0.1):
-                    await self._reign.stop(int(within * 1_000))
-            parts.lease.release(parts.owner, self._reign.record.epoch)
-        parts.identities.release(parts.binding_key, parts.owner.instance_id, wall_ms())
-        await parts.launcher.end(LAUNCHER_ENDS_WITHIN_S)
-
-    async def _say_farewell(self, left: float) -> None:
-        """Once, if it can be: what is not said now is said when something waits for this process."""
-        parts = self._parts
-        if parts.session.left.is_set():
-            return
-        within = min(FAREWELL_WITHIN_S, max(0.1, left - LAUNCHER_ENDS_WITHIN_S))
-        try:
-            async with asyncio.timeout(within):
-                await parts.thread.send(parts.farewell)
-        except (CommitUnknown, TimeoutError):
-            # It may be there, and is not said twice.
-            pass
-        except ThreadError as failure:
-            log_event("instance.no_farewell", text=str(failure))
-            return
-        with contextlib.suppress(StoreError):
-            parts.identities.record_farewell(
-                parts.binding_key, parts.owner.instance_id, wall_ms()
-            )
+            await self._ending.end_reign(self._reign)
+        await self._ending.end_claims()
 
     async def _pump(self) -> None:
         """What the launcher reports; returns when it has ended."""
