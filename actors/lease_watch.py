@@ -80,7 +80,7 @@ class LeaseWatch:
 
     async def rest(self) -> None:
         """Return when it is time to look again, or as soon as the owner's process ends."""
-        # No timeout: an exception for each rest would be half of what an idle process does.
+        # No timeout: that a rest is over is no exception.
         alarm = asyncio.get_running_loop().call_later(until_next(self._pause_s()), self._look_now.set)
         try:
             await self._look_now.wait()
