@@ -6,6 +6,7 @@ claims. What does not end in its time is left; nothing of it outlives the proces
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 from typing import Any
@@ -34,7 +35,7 @@ class Ending:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._signalled = asyncio.Event()
-        self._asked_at: float | None = None
+        self._until = math.inf
 
     # -- who asks -------------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ class Ending:
         try:
             done, _ = await asyncio.wait(wishes, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._asked_at = asyncio.get_running_loop().time()
+            self._count_down()
             await self._end_conversation()
             for wish in wishes:
                 wish.cancel()
@@ -87,8 +88,7 @@ class Ending:
 
     async def end_session(self) -> None:
         """Answers under way, and the word in the thread that there will be no others."""
-        if self._asked_at is None:
-            self._asked_at = asyncio.get_running_loop().time()
+        self._count_down()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SESSION_WITHIN_S):
                 await self._parts.session.close()
@@ -108,11 +108,13 @@ class Ending:
         parts.identities.release(parts.binding_key, parts.owner.instance_id, wall_ms())
         await parts.launcher.end(LAUNCHER_WITHIN_S)
 
+    def _count_down(self) -> None:
+        """From the first reason to end; a later one gives no more time."""
+        self._until = min(self._until, asyncio.get_running_loop().time() + WITHIN_S)
+
     def _left(self) -> float:
         """Seconds until the launcher has to end as well."""
-        now = asyncio.get_running_loop().time()
-        asked_at = now if self._asked_at is None else self._asked_at
-        return max(0.1, asked_at + WITHIN_S - now - LAUNCHER_WITHIN_S)
+        return max(0.1, self._until - LAUNCHER_WITHIN_S - asyncio.get_running_loop().time())
 
     async def _say_farewell(self) -> None:
         """Once, if it can be: what is not said now is said when something waits for this process."""
