@@ -1,5 +1,6 @@
 """A database file: whole transactions, closed to others, refused when it is not ours to read."""
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -187,6 +188,17 @@ def test_a_foreign_database_is_told_and_left(database):
     other.close()
     with pytest.raises(StoreDamaged, match="none of Switchboard"):
         database.open()
+
+
+def test_what_sqlite_keeps_for_itself_makes_a_file_no_foreign_one(database):
+    database.path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(database.path)) as driver:
+        driver.execute("CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+        driver.execute("DROP TABLE gone")
+        assert driver.execute("SELECT name FROM sqlite_master").fetchall() == [("sqlite_sequence",)]
+    with database.transaction() as transaction:
+        add(transaction, "one")
+    assert words(database) == ["one"]
 
 
 def test_a_directory_that_cannot_be_made_is_told(database):
