@@ -26,8 +26,9 @@ def test_one_that_ends_in_order_says_so_once_and_is_welcomed_with_what_waited(cl
     )
     cluster.wait_answer(threads["web"], farewell)
     for text in ("one", "two"):
-        cluster.practice.write(text, threads["web"])
+        sent = cluster.practice.write(text, threads["web"])
     eventually(lambda: cluster.status()["inbox"]["pending"] == 2, 5)
+    cluster.practice.await_end_of_second(sent)
     cluster.start(name="web")
     cluster.wait_answer(threads["web"], "two")
     texts = cluster.texts(threads["web"])

@@ -6,7 +6,6 @@ The numbers are those of the stories: 2 a batch cut by a kill, 4 an offline back
 
 import signal
 import sys
-import time
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -38,8 +37,7 @@ def test_story_4_an_offline_backlog(cluster: Cluster) -> None:
         assert instance.wait_exit() == 0
     for number, name in enumerate(("api", "web", "api", "web", "api")):
         sent = cluster.practice.write(f"{name} {number}", threads[name])
-    # Telegram tells whole seconds: what was sent in the second of the start is not marked.
-    eventually(lambda: time.time() >= sent["date"] + 1, 3)
+    cluster.practice.await_end_of_second(sent)
     cluster.start(name="api")
     for number in (0, 2, 4):
         cluster.wait_answer(threads["api"], f"api {number}", within=15)

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,6 +164,10 @@ class Practice:
         if thread_id is not None:
             body["thread_id"] = thread_id
         return self.ask("/sandbox/messages", body)
+
+    def await_end_of_second(self, sent: dict[str, Any]) -> None:
+        """What was sent in the second of a start is not marked as older: Telegram tells whole seconds."""
+        eventually(lambda: time.time() >= sent["date"] + 1, 3)
 
     def press(self, message_id: int, data: str, **more: Any) -> dict[str, Any]:
         """The owner presses a button."""
