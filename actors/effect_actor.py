@@ -14,6 +14,7 @@ from thespian.actors import Actor
 from actors.bundles import Bundles
 from actors.correspondence import RESEND_MS, Correspondence, Transmission
 from actors.event_log import log_event
+from actors.faults import fault
 from actors.household import Household, Peer
 from actors.plans.effects import (
     Effects,
@@ -114,6 +115,7 @@ class EffectActor(Actor):
                 transactions.enter_context(self.stores[store].database.transaction())
             for write in writes:
                 getattr(self.stores[write.store], write.method)(**write.arguments)
+            fault(f"{self.key}.before-commit")
 
     def _perform_one(self, effect: Any) -> None:
         match effect:

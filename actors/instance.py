@@ -14,6 +14,7 @@ from typing import Any
 
 from actors import instance_texts as texts
 from actors.bulletins import Bulletins
+from actors.campaign import campaign, suspended_writer
 from actors.clock import boot_ms, wall_ms
 from actors.ending import Ending
 from actors.event_log import log_event, log_path, redact
@@ -149,7 +150,12 @@ class Instance:
         log_event("instance.store_refused", "ERROR", text=str(failure))
         self._reign = None
         self._parts.session.pause()
-        self._parts.terminal.tell_once(texts.STORE_REFUSES.format(text=failure))
+        refusal = texts.STORE_REFUSES.format(text=failure)
+        if isinstance(failure, StoreBusy):
+            pid = await asyncio.to_thread(suspended_writer, self._parts.lease.database.path)
+            if pid is not None:
+                refusal = texts.STORE_IS_HELD.format(text=failure, pid=pid)
+        self._parts.terminal.tell_once(refusal)
         await asyncio.sleep(STORE_PAUSE_S)
 
     async def _turn(self) -> int | None:
@@ -247,7 +253,7 @@ class Instance:
         parts = self._parts
         secret = new_secret()
         self._succession = _succession(self._watch.record, parts.owner)
-        record = parts.lease.campaign(self._watch.record, parts.owner, boot_ms(), secret)
+        record = await campaign(parts.lease, self._watch, parts.owner, secret, parts.settings.tree)
         if record is None:
             log_event("lease.lost_campaign", epoch=self._watch.record.epoch)
             return None

@@ -68,6 +68,9 @@ TREES_FAILED_BECAUSE = (
     "What talks to Telegram cannot start. {reason} This process tries again every half a minute."
 )
 STORE_REFUSES = "{text} This process waits and tries again by itself."
+STORE_IS_HELD = (
+    "{text} Process {pid} is suspended in the middle of a write. Resume it (fg, or kill -CONT {pid}) or end it."
+)
 PRACTICE_AGAIN = "The practice chat had ended. It runs again: {url}"
 CONSOLE_BEGINS = (
     "Messages to this thread appear here. Type to answer. Ctrl-C ends this process; the thread stays."

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors import instance_texts as texts
-from actors.clock import boot_ms
+from actors.campaign import campaign
 from actors.event_log import log_event, log_path
 from actors.follower import Follower
 from actors.launcher_handle import LauncherHandle
@@ -63,7 +63,7 @@ class PairingHost:
     ) -> None:
         """Until the code was heard or whoever listened is gone."""
         if watch.look().leaderless:
-            record = self.lease.campaign(watch.record, self.owner, boot_ms(), new_secret())
+            record = await campaign(self.lease, watch, self.owner, new_secret(), self.settings)
             if record is not None:
                 watch.look()
                 reign = Reign(self._court(watch, events), record, ReignPlan())

@@ -1,7 +1,10 @@
 """One database file, one connection, real transactions. The only place that knows SQLite.
 
-A `Database` may be made anywhere (it does nothing) and belongs to the process that first uses it:
-the connection is opened then, and never crosses a fork. Every write runs in BEGIN IMMEDIATE, so
+A `Database` may be made anywhere (it does nothing) and belongs to the process that first uses it: the
+connection is opened then, and never crosses a fork. A process that forks closes its connections before and
+opens them again when it needs them: SQLite counts in memory which locks of a file its process has, so beside an
+inherited connection a child's own one would rely on locks that the kernel never gave to the child, and
+whoever closed the last real connection would take the log of its writes away. Every write runs in BEGIN IMMEDIATE, so
 what was read inside the transaction is still true when it is written. WAL with synchronous=FULL
 means that what was committed survives power loss. A store method opens `transaction()`; several
 of them inside an outer `transaction()` are one. A thread other than the opener may use it, one
@@ -14,6 +17,7 @@ import functools
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -76,6 +80,13 @@ class Database:
             if self._connection is not None and self._pid == os.getpid():
                 self._connection.close()
             self._connection = self._driver = None
+            _opened_here.discard(self)
+
+    def close_unless_used(self) -> None:
+        """Give the connection back if nothing is begun on it; what is begun has to be ended on it."""
+        with self._mutex:
+            if not self._depth and not self._reading:
+                self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -198,6 +209,7 @@ class Database:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         self._connection, self._driver, self._pid = connection, driver, os.getpid()
+        _opened_here.add(self)
 
     def _bring_up_to_date(self) -> None:
         assert self._connection is not None and self._driver is not None
@@ -262,6 +274,17 @@ _UNAVAILABLE = (
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 )
+
+
+_opened_here: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+def _close_before_fork() -> None:
+    for database in tuple(_opened_here):
+        database.close_unless_used()
+
+
+os.register_at_fork(before=_close_before_fork)
 
 
 _opening: ContextVar[Path] = ContextVar("the file that is being opened")

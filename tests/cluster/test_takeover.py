@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -14,6 +15,7 @@ import pytest
 
 from tests.support.cluster import Cluster, Instance
 from tests.support.eventually import eventually
+from tests.support.forked import start_forked
 
 ACTORS = (
     "telegram_gateway",
@@ -52,6 +54,38 @@ def test_a_stopped_leader_is_taken_over_and_becomes_a_follower(cluster: Cluster)
     assert not [call for call in cluster.practice.calls()[seen:] if call.get("error_code") == 409]
     assert len(cluster.practice.calls("createForumTopic")) == 2
     assert cluster.practice.calls("deleteForumTopic") == []
+
+
+def test_a_leader_that_is_stopped_while_it_writes_is_taken_over(cluster: Cluster) -> None:
+    """Its actors keep the write locks of both databases; whoever takes over ends them, and its `run.py` lives."""
+    passes = {"leader": 5, "inbox": 6}
+    stops = ",".join(f"{actor}.before-commit:stop*{number}" for actor, number in passes.items())
+    first = cluster.start(name="api", env={"SWITCHBOARD_FAULT": stops})
+    second = cluster.start(name="web")
+    threads = {name: cluster.thread_of(name)["thread_id"] for name in ("api", "web")}
+    pids = pids_of_actors(cluster.status())
+    written = [f"message {number}" for number in range(passes["inbox"])]
+    for text in written:
+        cluster.practice.write(text, threads["web"])
+    members = first.members()
+    writers = [process for process in members if process.pid in (pids["inbox"], pids["leader"])]
+    for writer in sorted(writers, key=lambda process: process.pid == pids["leader"]):
+        eventually(lambda w=writer: w.status() == psutil.STATUS_STOPPED, 10)
+        for process in members:
+            # The launcher among them: it would replace who stands still. The Leader comes to its own stop.
+            if process.pid != pids["leader"]:
+                process.suspend()
+    second.wait_role("leader", 12)
+    eventually(lambda: not any(alive(writer) for writer in writers), 2)
+    for text in written:
+        cluster.wait_answer(threads["web"], text)
+
+    for process in members:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.resume()
+    first.wait_role("follower", 10)
+    cluster.practice.write("to the old one", threads["api"])
+    cluster.wait_answer(threads["api"], "to the old one")
 
 
 @contextlib.contextmanager
@@ -158,19 +192,27 @@ def settled(cluster: Cluster, thread_id: int, text: str) -> bool:
 
 
 def test_a_store_that_refuses_for_a_while_ends_nobody(cluster: Cluster) -> None:
-    """Nobody can write who leads: whoever may, waits, and leads when it can."""
+    """Nobody can write who leads: whoever may says why, waits, and leads when it can."""
     first = cluster.start(name="api")
     second = cluster.start(name="web")
     thread_id = cluster.thread_of("web")["thread_id"]
     (path,) = cluster.home.glob("bots/*/bus.db")
-    holder = sqlite3.connect(path, isolation_level=None)
+    holder = psutil.Process(start_forked(lambda: hold_and_stop(path)))
+    eventually(lambda: holder.status() == psutil.STATUS_STOPPED)
     try:
-        holder.execute("BEGIN IMMEDIATE")
         first.process.kill()
-        eventually(lambda: "waits and tries again" in second.stderr, 20)
+        told = f"Process {holder.pid} is suspended in the middle of a write."
+        eventually(lambda: told in second.stderr, 20)
     finally:
-        holder.execute("ROLLBACK")
-        holder.close()
+        holder.kill()
+        os.waitpid(holder.pid, 0)
     second.wait_role("leader", 15)
     cluster.practice.write("hello", thread_id)
     cluster.wait_answer(thread_id, "hello")
+
+
+def hold_and_stop(path: Path) -> None:
+    """Nobody's actor: somebody at the shell of SQLite, say."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    os.kill(os.getpid(), signal.SIGSTOP)

@@ -6,7 +6,7 @@ import signal
 import pytest
 from sqlalchemy import select
 
-from stores import bus_schema, ingress_schema
+from stores import bus_schema, ingress_schema, write_lock
 from stores.database import Database
 from stores.errors import StoreBusy
 from stores.identities import Identities
@@ -155,3 +155,49 @@ def test_a_lock_of_a_killed_holder_is_free_and_of_a_living_one_is_told(tmp_path,
         pass
     os.close(ready_read)
     os.close(ready_write)
+
+
+def test_asking_who_writes_ends_no_lock_of_the_asker(tmp_path, monkeypatch):
+    monkeypatch.setattr("stores.database.BUSY_TIMEOUT_SECONDS", 0.05)
+    database = bus(tmp_path)
+    assert write_lock.holder(database.path) is None
+    seen = Lease(database).read()
+
+    def campaign():
+        try:
+            return Lease(bus(tmp_path)).campaign(seen, myself(), 1_000, "secret")
+        except StoreBusy:
+            return "busy"
+
+    with database.transaction():
+        assert write_lock.holder(database.path) == os.getpid()
+        assert run_forked([campaign]) == ["busy"]
+    assert write_lock.holder(database.path) is None
+    database.close()
+
+
+def test_what_a_forked_process_writes_outlives_the_connection_of_its_parent(tmp_path):
+    """The kernel knows its locks: else the last other connection would take the log of its writes away."""
+    parents = bus(tmp_path)
+    Lease(parents).read()
+    seen = Lease(parents).read()
+    opened_read, opened = os.pipe()
+    closed_read, closed = os.pipe()
+
+    def write():
+        childs = bus(tmp_path)
+        Lease(childs).read()
+        os.write(opened, b".")
+        os.read(closed_read, 1)
+        Lease(childs).campaign(seen, myself(), 1_000, "secret")
+
+    pid = start_forked(write)
+    os.read(opened_read, 1)
+    parents.close()
+    os.write(closed, b".")
+    assert os.waitpid(pid, 0) == (pid, 0)
+    for pipe in (opened_read, opened, closed_read, closed):
+        os.close(pipe)
+    again = bus(tmp_path)
+    assert Lease(again).read().epoch == 1
+    again.close()

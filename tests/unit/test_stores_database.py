@@ -221,15 +221,22 @@ def test_a_writer_that_holds_on_is_told(database, monkeypatch):
 
 
 def test_a_connection_never_crosses_a_fork(database):
-    database.open()
+    """One that rests is closed before; one that is in use is of no use to the child."""
+    with database.transaction() as tx:
+        add(tx, "ours")
 
     def use():
         try:
-            words(database)
+            return words(database)
         except StoreMisused:
             return "refused"
 
-    assert run_forked([use]) == ["refused"]
+    assert run_forked([use]) == [["ours"]]
+    assert words(database) == ["ours"]
+    for begun in (database.transaction, database.read):
+        with begun():
+            assert run_forked([use]) == ["refused"]
+            assert words(database) == ["ours"]
 
 
 def test_neither_a_fresh_nor_a_current_file_imports_alembic(tmp_path):
