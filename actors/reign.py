@@ -79,6 +79,13 @@ class _LeaseLost:
     """Put among the events: the row names somebody else."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Silent:
+    """Put among the events: this reign's Leader refreshes the lease no more, though its process is there."""
+
+    epoch: int
+
+
 class _Moved:
     """Put among the events: the Bot API answers elsewhere."""
 
@@ -108,7 +115,7 @@ class Reign:
         while not self._court.events.empty():
             # Of an earlier reign.
             self._court.events.get_nowait()
-        lost = asyncio.create_task(self._tell_when_lost())
+        watching = asyncio.create_task(self._watch_lease())
         try:
             await self._start_tree()
             while True:
@@ -116,7 +123,7 @@ class Reign:
                 if end is not None:
                     return end
         finally:
-            lost.cancel()
+            watching.cancel()
             await self._end_own()
 
     def move(self) -> None:
@@ -156,6 +163,11 @@ class Reign:
         match event:
             case _LeaseLost():
                 return await self._ended(ReignEnd.DEPOSED)
+            case _Silent(epoch=epoch):
+                if epoch == self.record.epoch:
+                    log_event("reign.leader_silent", "ERROR", epoch=epoch)
+                    # Nothing in order can be had from it.
+                    await self._end_tree(within_ms=0)
             case _Moved():
                 return await self._ended(ReignEnd.MOVED)
             case TreeEnded(reason=reason) if reason == STOPPED and not self._stop_asked:
@@ -188,16 +200,20 @@ class Reign:
             case TreeEvent(name="start-failed", body=body):
                 self.failure = str(body.get("text", ""))
                 log_event("reign.start_failed", "ERROR", text=self.failure)
-                self._stop_asked = True
-                await self._court.launcher.send(StopTree(within_ms=DEPOSED_STOP_MS))
+                await self._end_tree()
             case TreeEvent(name=name, body=body):
                 self._court.on_news(name, body)
         return None
 
     async def _renew(self) -> None:
         """End this tree, which gave up nothing; the next one has other settings."""
-        self._renewing = self._stop_asked = True
-        await self._court.launcher.send(StopTree(within_ms=DEPOSED_STOP_MS))
+        self._renewing = True
+        await self._end_tree()
+
+    async def _end_tree(self, within_ms: int = DEPOSED_STOP_MS) -> None:
+        """Have another one in its place, once its end is told."""
+        self._stop_asked = True
+        await self._court.launcher.send(StopTree(within_ms=within_ms))
 
     async def _tree_ended(self, reason: str, detail: str) -> ReignEnd | None:
         log_event("reign.tree_ended", "WARNING", reason=reason, detail=detail)
@@ -225,13 +241,17 @@ class Reign:
             self._court.lease.release(self._court.owner, self.record.epoch)
         return end
 
-    async def _tell_when_lost(self) -> None:
-        watch = self._court.watch
+    async def _watch_lease(self) -> None:
+        watch, told_of = self._court.watch, 0
         while True:
             await watch.rest()
             if watch.look() is not Standing.OURS:
                 self._court.events.put_nowait(_LeaseLost())
                 return
+            self.plan, is_stuck = self.plan.on_look(watch.record.heartbeat_ms, boot_ms())
+            if is_stuck and told_of != watch.record.epoch:
+                told_of = watch.record.epoch
+                self._court.events.put_nowait(_Silent(told_of))
 
     # -- the own follower -----------------------------------------------------------------------
 

@@ -12,6 +12,9 @@ from typing import Any
 STALE_AFTER_MS = 8_000
 GRACE_MS = 2_500
 
+SILENT_FOR_MS = 3_000
+"""So long a lease of one's own has to be seen stale: after a sleep of the machine every lease is, for a moment."""
+
 MOST_TREES = 5
 TREES_WITHIN_MS = 60_000
 REST_MS = 30_000
@@ -136,9 +139,19 @@ class ElectionPlan:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReignPlan:
-    """How often the trees of this instance ended by themselves."""
+    """How the trees of this instance do: how often they ended by themselves, and whether this one is silent."""
 
     ended: tuple[int, ...] = ()
+    silent_since: int | None = None
+    """Boot time at which our own lease was first seen stale."""
+
+    def on_look(self, heartbeat_ms: int | None, now_boot: int) -> tuple["ReignPlan", bool]:
+        """Our own lease was looked at: whether its Leader is stuck, which nobody below main can tell."""
+        if heartbeat_ms is None or now_boot - heartbeat_ms <= STALE_AFTER_MS:
+            return dataclasses.replace(self, silent_since=None), False
+        if self.silent_since is None:
+            return dataclasses.replace(self, silent_since=now_boot), False
+        return self, now_boot - self.silent_since >= SILENT_FOR_MS
 
     def on_tree_ended(self, now_boot: int) -> tuple["ReignPlan", bool]:
         """Whether to lead again with a fresh tree; else the lease is to be given up for a while."""

@@ -8,7 +8,7 @@ import pytest
 from actors.clock import boot_ms
 from actors.follower import Follower
 from actors.lease_watch import LeaseWatch
-from actors.plans.election import ReignPlan, Standing
+from actors.plans.election import STALE_AFTER_MS, ReignPlan, Standing
 from actors.plans.follower import FollowerPlan
 from actors.reign import Court, Reign, ReignEnd
 from messages.launcher import LEADER_DIED, StopTree, TreeEnded
@@ -113,6 +113,19 @@ async def test_a_tree_that_ended_by_itself_is_led_again_under_a_new_epoch(rig):
     rig.events.put_nowait(TreeEnded(reason=LEADER_DIED))
     assert await task is ReignEnd.GIVEN_UP
     assert rig.lease.read().owner is None
+
+
+@reigning
+async def test_a_leader_that_is_stuck_is_ended_without_asking_and_another_is_started(rig):
+    """Its process lives, so nobody but main can tell: it does not refresh its lease."""
+    rig.run()
+    await eventually_async(lambda: rig.launcher.epochs == [1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("actors.plans.election.SILENT_FOR_MS", 0)
+        rig.lease.refresh(rig.owner, 1, boot_ms() - STALE_AFTER_MS - 1)
+        await eventually_async(lambda: rig.launcher.epochs == [1, 2])
+    assert [one.within_ms for one in rig.launcher.commands if isinstance(one, StopTree)] == [0]
+    assert rig.lease.read().epoch == 2
 
 
 @reigning

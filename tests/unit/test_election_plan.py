@@ -125,6 +125,18 @@ def test_five_trees_a_minute_are_renewed_and_no_more():
     assert again
 
 
+def test_a_lease_of_our_own_that_stays_stale_means_a_leader_that_is_stuck():
+    """Not one that was stale for a moment: the machine may have slept."""
+    plan = ReignPlan()
+    looks = [(0, 8_000, False), (0, 8_001, False), (0, 11_000, False), (11_000, 11_001, False), (11_000, 19_001, False)]
+    for heartbeat, now, stuck in [*looks, (11_000, 22_000, False), (11_000, 22_001, True), (None, 90_000, False)]:
+        plan, is_stuck = plan.on_look(heartbeat, now)
+        assert is_stuck is stuck, now
+    plan, _ = plan.on_look(0, 8_001)
+    plan, _ = plan.on_tree_ended(9_000)
+    assert plan.on_look(0, 12_000)[1] is False
+
+
 def test_the_two_lowest_slots_keep_themselves_ready():
     roster = ("B", "C", "D")
     heirs = [slot for slot in roster if ElectionPlan().on_joined(slot, roster).is_heir]
