@@ -13,7 +13,7 @@ from actors.faults import fault
 from actors.plans.absences import Absent, Welcome
 from actors.plans.choosing import choice_of
 from actors.plans.effects import Write
-from actors.plans.inbox import AdmissionFacts, InboxPlan
+from actors.plans.inbox import AdmissionFacts, InboxPlan, offset_from
 from actors.plans.place import shown_directory
 from actors.plans.routing import Known, messages_referred_to, sender_of
 from actors.tree_stores import open_bus, open_ingress
@@ -108,7 +108,8 @@ class Inbox(PlanActor):
 
     def read_fetch_cursor(self, body: Any) -> int | None:
         """Where polling goes on."""
-        return self.stores["ingress"].cursor()
+        ingress = self.stores["ingress"]
+        return offset_from(ingress.cursor(), ingress.cursor_received_ms(), self.clock().wall)
 
     def read_admit_updates(self, body: AdmitUpdates) -> AdmissionFacts:
         """What routing may know about this batch."""
@@ -131,7 +132,7 @@ class Inbox(PlanActor):
         strangers = set(map(sender_of, body.updates)) - {known.owner_id, None}
         choices = [choice for choice in map(choice_of, body.updates) if choice is not None]
         return AdmissionFacts(
-            cursor=self.stores["ingress"].cursor(),
+            cursor=self.read_fetch_cursor(body),
             known=known,
             choices=self.stores["ingress"].by_ids([choice.update_id for choice in choices]),
             stored=frozenset(self.stores["ingress"].by_ids(ids)),

@@ -24,7 +24,7 @@ from stores.private_files import sync_directory
 from stores.store import Store
 
 PENDING, RUNNING, DONE = "pending", "running", "done"
-CUT_OFF, UNCLEAR, DEAD, HELD = "cut_off", "unclear", "dead", "held"
+CUT_OFF, UNCLEAR, DEAD = "cut_off", "unclear", "dead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,6 @@ class Deliveries(Store):
     def mark_dead(self, delivery_id: str, now: int) -> None:
         """It failed too often and waits for its owner."""
         self._change(delivery_id, state=DEAD, finished_ms=now)
-
-    def hold(self, delivery_id: str, now: int) -> None:
-        """It is kept and not worked on."""
-        self._change(delivery_id, state=HELD, finished_ms=now)
 
     def requeue(self, delivery_id: str, attempts: int, due_at: int | None, now: int) -> None:
         """It is to be worked on again, at its old place."""

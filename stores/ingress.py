@@ -58,8 +58,13 @@ class Ingress(Store):
             return _intake(reader)
 
     def cursor(self) -> int | None:
-        """The highest update id of the journal; polling goes on behind it."""
+        """The last update id of the journal; polling goes on behind it."""
         return self.intake().cursor
+
+    def cursor_received_ms(self) -> int | None:
+        """When the update at the cursor came; None when it is not here any more, or never was."""
+        with self.database.glance() as reader:
+            return reader.execute(sql.CURSOR_RECEIVED, {"cursor": _intake(reader).cursor}).scalar()
 
     def bind_identity(self, bot_id: int, token_fingerprint: str, epoch: int) -> None:
         """These are the updates of this bot; another token of the same bot is fine.
@@ -233,10 +238,6 @@ class Ingress(Store):
         """Somebody wants a dead one tried again, from the first attempt on."""
         values = {"state": PENDING, "attempts": 0, "failure_class": None, "next_retry_ms": None}
         return self._move(update_id, (DEAD,), values, epoch, now)
-
-    def hold(self, update_id: int, reason: str, epoch: int, now: int | None = None) -> bool:
-        """It is kept and not delivered."""
-        return self._move(update_id, WAITING, {"state": HELD, "reason": reason}, epoch, now)
 
     def await_choice(self, update_id: int, epoch: int, now: int | None = None) -> bool:
         """Its owner is to say whose it is."""

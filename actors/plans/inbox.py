@@ -29,6 +29,10 @@ RETRY_BASE_MS, RETRY_CAP_MS = 1_000, 60_000
 LOOK_AGAIN_MS = 5_000
 
 
+ID_SEQUENCE_MS = 6 * 24 * 3_600_000
+"""After a week without an update Telegram goes on with any number, a lower one as well."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reachable:
     """A live follower as the inbox sees it."""
@@ -37,9 +41,19 @@ class Reachable:
     slot: str
 
 
+def offset_from(cursor: int | None, received_ms: int | None, now_wall: int) -> int | None:
+    """The cursor while it says where polling goes on; None once the next update may have any id.
+
+    `received_ms` is when the update at the cursor came. Telegram keeps no update for that long, so
+    polling without an offset brings nothing again.
+    """
+    is_in_sequence = received_ms is not None and now_wall - received_ms < ID_SEQUENCE_MS
+    return cursor if is_in_sequence else None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdmissionFacts:
-    """Rows read for a batch: the cursor, ids that are stored, what routing may know, chooser rows by id."""
+    """Rows read for a batch: where polling goes on, ids that are stored, what routing may know, chooser rows by id."""
 
     cursor: int | None
     known: Known

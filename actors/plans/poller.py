@@ -31,6 +31,8 @@ TOKEN_MS = 5_000
 """How often a new token is looked for; the refused one is shown again far less often."""
 QUIET_PROOFS = 7
 """Longer than the usual clients wait between their tries, which is up to half a minute."""
+CURSOR_AGAIN_MS = 24 * 3_600_000
+"""How often the inbox is asked anew while nothing comes: an offset does not hold for ever."""
 LATE_MS = 250
 """How soon a poll is tried again that found our own lease unrefreshed; the Leader looks at it."""
 
@@ -54,6 +56,8 @@ class PollerPlan:
     phase: Phase = Phase.STOPPED
     cursor: int | None = None
     knows_cursor: bool = False
+    cursor_at: int = 0
+    """When the cursor was told or moved."""
     batch: int | None = None
     turn: int = 0
     stops: tuple[str, ...] = ()
@@ -109,13 +113,15 @@ class PollerPlan:
         if self.phase is not Phase.STARTING:
             return self, ()
         cursor = envelope.body.cursor
-        return dataclasses.replace(self, cursor=cursor, knows_cursor=True)._poll()
+        return dataclasses.replace(self, cursor=cursor, knows_cursor=True, cursor_at=now.boot)._poll()
 
     def on_updates_admitted(self, envelope: Any, now: Now) -> tuple["PollerPlan", Effects]:
         """The batch is safe: confirm it by the next poll."""
         if self.phase is not Phase.PERSISTING or envelope.body.cursor != self.batch:
             return self, ()
-        return dataclasses.replace(self, cursor=self.batch, batch=None, failures=0)._poll()
+        return dataclasses.replace(
+            self, cursor=self.batch, cursor_at=now.boot, batch=None, failures=0
+        )._poll()
 
     def on_admission_refused(self, envelope: Any, now: Now) -> tuple["PollerPlan", Effects]:
         """Nothing was written and the offset stays: Telegram keeps the updates meanwhile."""
@@ -169,7 +175,9 @@ class PollerPlan:
         elif value.result:
             plan, more = plan._admit(value.result)
         else:
-            plan, more = dataclasses.replace(plan, failures=0)._poll()
+            plan = dataclasses.replace(plan, failures=0)
+            is_old = now.boot - plan.cursor_at >= CURSOR_AGAIN_MS
+            plan, more = plan._fetch_cursor() if is_old else plan._poll()
         return plan, (*effects, *more)
 
     def _heard(self, now: Now) -> tuple["PollerPlan", Effects]:

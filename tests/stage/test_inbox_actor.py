@@ -5,7 +5,9 @@ import dataclasses
 import pytest
 
 from actors.inbox import Inbox
+from actors.plans.inbox import ID_SEQUENCE_MS
 from messages.follower_registry import FollowersDescribed
+from messages.inbox import AdmitUpdates, FetchCursor
 from stores.bindings import Bindings
 from stores.ingress import Ingress
 from tests.support.peer import Reply
@@ -33,14 +35,10 @@ def databases(tmp_path):
         yield bus, Ingress(ingress), epoch
 
 
-def test_what_waits_for_a_thread_that_is_gone_is_asked_about(stage, databases):
-    """Whoever leads next may not have heard of its end; one whose process is away just waits."""
-    bus, ingress, epoch = databases
-    Bindings(bus).record_active("manual:away", CHAT, 12, "B", "web", "9:9", epoch=epoch, now=1)
-    batch = [(Placed(n, key), {"update_id": n, "message": {}}) for n, key in enumerate(("gone", "manual:away"), 1)]
-    ingress.admit(batch, 2, epoch, 1_000)
-    nobody = Reply(FollowersDescribed(followers=[]))
-    peer = stage.peer("follower_registry", {"DescribeFollowers": nobody})
+def begin(stage, databases):
+    """An inbox whose registry knows nobody."""
+    bus, _, epoch = databases
+    peer = stage.peer("follower_registry", {"DescribeFollowers": Reply(FollowersDescribed(followers=[]))})
     settings = {
         "bot_directory": str(bus.path.parent),
         "epoch": epoch,
@@ -50,6 +48,31 @@ def test_what_waits_for_a_thread_that_is_gone_is_asked_about(stage, databases):
         "owner_id": 5,
         "owner": {"instance_id": ANN.instance_id},
     }
-    stage.start(Inbox, "inbox", settings=settings, peers=(peer,))
+    return stage.start(Inbox, "inbox", settings=settings, peers=(peer,))
+
+
+def message(update_id):
+    return {"update_id": update_id, "message": {"message_id": update_id, "date": 1, "from": {"id": 5}}}
+
+
+def test_after_a_silent_week_updates_are_taken_whatever_their_ids(stage, databases):
+    """Telegram goes on with any number then; else nothing would ever be taken again."""
+    inbox = begin(stage, databases)
+    for first, cursor in ((900, 900), (3, 3)):
+        assert stage.ask(inbox, FetchCursor()).body.cursor is None
+        assert stage.ask(inbox, AdmitUpdates(updates=[message(first)])).body.cursor == cursor
+        assert stage.ask(inbox, FetchCursor()).body.cursor == cursor
+        lower = stage.ask(inbox, AdmitUpdates(updates=[message(first - 1)]))
+        assert lower.body.cursor == cursor and databases[1].get(first - 1) is None
+        stage.clock.move(ID_SEQUENCE_MS)
+
+
+def test_what_waits_for_a_thread_that_is_gone_is_asked_about(stage, databases):
+    """Whoever leads next may not have heard of its end; one whose process is away just waits."""
+    bus, ingress, epoch = databases
+    Bindings(bus).record_active("manual:away", CHAT, 12, "B", "web", "9:9", epoch=epoch, now=1)
+    batch = [(Placed(n, key), {"update_id": n, "message": {}}) for n, key in enumerate(("gone", "manual:away"), 1)]
+    ingress.admit(batch, 2, epoch, 1_000)
+    begin(stage, databases)
     stage.run()
     assert [ingress.get(n).state for n in (1, 2)] == ["chooser", "pending"]

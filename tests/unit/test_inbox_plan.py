@@ -8,7 +8,7 @@ import pytest
 from actors.plans.absences import NOTICE_GRACE_MS, Absent, Welcome
 from actors.plans.choosing import asked_about
 from actors.plans.effects import Effects, Now, Reply, Send, WakeAfter, Write
-from actors.plans.inbox import AdmissionFacts, InboxPlan, Reachable
+from actors.plans.inbox import ID_SEQUENCE_MS, AdmissionFacts, InboxPlan, Reachable, offset_from
 from actors.plans.routing import Known
 from messages.envelope import Envelope
 from messages.follower_registry import (
@@ -58,6 +58,23 @@ def message(update_id: int, thread_id: int | None = 5, sender: int = OWNER) -> d
     if thread_id is not None:
         plain |= {"message_thread_id": thread_id, "is_topic_message": True}
     return {"update_id": update_id, "message": plain}
+
+
+@pytest.mark.parametrize(
+    "cursor, received, expected",
+    [
+        (900, NOW.wall, 900),
+        (900, NOW.wall - ID_SEQUENCE_MS + 1, 900),
+        (900, NOW.wall - ID_SEQUENCE_MS, None),
+        (900, NOW.wall + 1, 900),
+        (900, None, None),
+        (None, None, None),
+    ],
+)
+def test_an_offset_holds_as_long_as_ids_go_on_in_sequence(
+    cursor: int | None, received: int | None, expected: int | None
+) -> None:
+    assert offset_from(cursor, received, NOW.wall) == expected
 
 
 def admit(plan: InboxPlan, *updates: dict[str, Any], facts: AdmissionFacts = FACTS) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from actors.correspondence import Unanswered
 from actors.plans.call_result import TOKEN_OF_ANOTHER_BOT, CallResult, Ending
 from actors.plans.effects import Now, Perform, Reply, Send, WakeAfter
-from actors.plans.poller import ALLOWED_UPDATES, PollerPlan
+from actors.plans.poller import ALLOWED_UPDATES, CURSOR_AGAIN_MS, PollerPlan
 from messages.actor import CommandFailed
 from messages.envelope import Envelope
 from messages.inbox import (
@@ -125,6 +125,21 @@ def test_empty_batch_is_followed_by_the_next_poll() -> None:
     polling = Polling().started().ended(batch())
     assert polling.params is not None and polling.params["offset"] == 10
     assert polling.said == []
+
+
+def test_after_a_silent_day_the_inbox_is_asked_whether_the_offset_still_holds() -> None:
+    polling = Polling().started()
+    polling.at += CURSOR_AGAIN_MS - 1
+    assert polling.ended(batch()).params is not None
+    polling.at += 1
+    assert polling.ended(batch()).said == [FetchCursor()]
+    polling.told(CursorFetched(cursor=None))
+    assert polling.params is not None and "offset" not in polling.params
+    assert polling.ended(batch(4)).said == [AdmitUpdates(updates=[{"update_id": 4}])]
+    polling.told(UpdatesAdmitted(cursor=4))
+    polling.at += CURSOR_AGAIN_MS - 1
+    polling.ended(batch())
+    assert polling.params is not None and polling.params["offset"] == 5
 
 
 @pytest.mark.case("F80", "F81")

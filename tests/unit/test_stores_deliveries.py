@@ -72,7 +72,6 @@ def test_the_order_is_that_of_admission_and_stays(inbox):
         ("mark_cut_off", "cut_off"),
         ("mark_unclear", "unclear"),
         ("mark_dead", "dead"),
-        ("hold", "held"),
     ],
 )
 def test_what_waits_for_its_owner_is_outstanding(inbox, method, state):

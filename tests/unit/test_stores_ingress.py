@@ -121,7 +121,6 @@ def test_a_lower_epoch_than_ever_seen_is_refused_everywhere(ingress):
         lambda: ingress.settle_retry(1, "x", 5, epoch=2),
         lambda: ingress.settle_dead(1, "x", epoch=2),
         lambda: ingress.revive(1, epoch=2),
-        lambda: ingress.hold(1, "x", epoch=2),
         lambda: ingress.await_choice(1, epoch=2),
         lambda: ingress.mark_asked(2, epoch=2, now=1),
         lambda: ingress.mark_noticed("manual:a", epoch=2, now=1),
