@@ -4,7 +4,8 @@
 (SIGKILL oneself), ``stop`` (SIGSTOP), ``fail`` (raise FaultInjected) or ``delay`` (wait that long). Each
 fires once in a process: at the first pass, or at the N-th with ``*N``. Where ``SWITCHBOARD_FAULT_ONCE``
 names a directory it fires once among all processes that share it, so that what replaces a victim lives.
-Unset, ``fault`` does nothing.
+Where ``SWITCHBOARD_FAULT_FROM`` names a file, no pass counts before that file is there. Unset, ``fault`` does
+nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 VARIABLE = "SWITCHBOARD_FAULT"
 ONCE = "SWITCHBOARD_FAULT_ONCE"
+FROM = "SWITCHBOARD_FAULT_FROM"
 
 PLACES: Mapping[str, str] = {
     "launcher.before-start": "the launcher, told to lead, has forked nothing yet",
@@ -64,6 +66,8 @@ class Fault:
     passes: int = 0
 
     def pass_by(self, place: str) -> None:
+        if not _has_begun():
+            return
         self.passes += 1
         if self.passes != self.at_pass or not _is_first(place):
             return
@@ -95,6 +99,11 @@ def parse(text: str) -> dict[str, list[Fault]]:
         faults.setdefault(place, []).append(
             Fault(action, int(delay or 0), int(number) if star else 1))
     return faults
+
+
+def _has_begun() -> bool:
+    file = os.environ.get(FROM)
+    return not file or os.path.exists(file)
 
 
 def _is_first(place: str) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 from actors import instance_texts as texts
 from actors.bulletins import Bulletins
-from actors.campaign import campaign, suspended_writer
 from actors.clock import boot_ms, wall_ms
 from actors.ending import Ending
 from actors.event_log import log_event, log_path, redact
@@ -33,6 +32,7 @@ from actors.plans.election import (
 )
 from actors.plans.follower import FollowerPlan, backoff_ms
 from actors.reign import Court, Reign, ReignEnd, new_secret
+from actors.silent_owner import make_way, suspended_writer
 from actors.terminal import place_line
 from messages.launcher import LauncherReady, Prepare, TreeStarted
 from stores.errors import StoreBusy, StoreError, StoreUnavailable
@@ -251,9 +251,13 @@ class Instance:
 
     async def _campaign(self, seen: Standing) -> int | None:
         parts = self._parts
+        await make_way(self._watch, parts.lease.database.path)
+        if self._election.role is Role.FOLLOWER:
+            # Asked to end meanwhile.
+            return None
         secret = new_secret()
         self._succession = _succession(self._watch.record, parts.owner)
-        record = await campaign(parts.lease, self._watch, parts.owner, secret, parts.settings.tree)
+        record = parts.lease.campaign(self._watch.record, parts.owner, boot_ms(), secret)
         if record is None:
             log_event("lease.lost_campaign", epoch=self._watch.record.epoch)
             return None

@@ -69,7 +69,7 @@ TREES_FAILED_BECAUSE = (
 )
 STORE_REFUSES = "{text} This process waits and tries again by itself."
 STORE_IS_HELD = (
-    "{text} Process {pid} is suspended in the middle of a write. Resume it (fg, or kill -CONT {pid}) or end it."
+    "{text} Process {pid} is suspended in the middle of a write. Resume it (kill -CONT {pid}) or end it."
 )
 PRACTICE_AGAIN = "The practice chat had ended. It runs again: {url}"
 CONSOLE_BEGINS = (

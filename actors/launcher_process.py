@@ -39,7 +39,7 @@ def when_main_dies(number: int, main: int) -> None:
 
 
 def _title() -> None:
-    orphans.name_process("sb-launcher")
+    orphans.name_process(orphans.LAUNCHER_NAME)
     try:
         from setproctitle import setproctitle
     except ImportError:

@@ -45,6 +45,9 @@ class LeaseWatch:
 
         self._look_now = asyncio.Event()
         self.record: LeaseRecord = lease.read()
+        self.is_current = True
+        """Whether the last look could read the row; else the record is of an earlier one."""
+
         self.standing = Standing.VACANT
         self.last_owner: Owner | None = None
         """Who led last, other than this process."""
@@ -54,8 +57,10 @@ class LeaseWatch:
         """Read the row now, and judge it. A store that refuses changes nothing that is known."""
         # Before reading: what happens from here on is for the next look.
         self._look_now.clear()
+        self.is_current = False
         with contextlib.suppress(StoreError):
             self.record = self._lease.read()
+            self.is_current = True
         owner = self.record.owner
         if owner != self._watched:
             self._follow(owner)

@@ -22,6 +22,9 @@ import signal
 import sys
 import time
 
+LAUNCHER_NAME = "sb-launcher"
+"""The name of every launcher in process lists."""
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36

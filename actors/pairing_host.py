@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors import instance_texts as texts
-from actors.campaign import campaign
+from actors.clock import boot_ms
 from actors.event_log import log_event, log_path
 from actors.follower import Follower
 from actors.launcher_handle import LauncherHandle
@@ -21,6 +21,7 @@ from actors.pairing_failure import PairingFailed
 from actors.plans.election import ReignPlan, Standing
 from actors.plans.follower import FollowerPlan
 from actors.reign import Court, Reign, ReignEnd, new_secret
+from actors.silent_owner import make_way
 from messages.launcher import LauncherReady, TreeStarted
 from stores.lease import Lease, Owner
 from stores.pairing import PairingRecord
@@ -63,7 +64,8 @@ class PairingHost:
     ) -> None:
         """Until the code was heard or whoever listened is gone."""
         if watch.look().leaderless:
-            record = await campaign(self.lease, watch, self.owner, new_secret(), self.settings)
+            await make_way(watch, self.lease.database.path)
+            record = self.lease.campaign(watch.record, self.owner, boot_ms(), new_secret())
             if record is not None:
                 watch.look()
                 reign = Reign(self._court(watch, events), record, ReignPlan())

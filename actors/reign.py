@@ -19,7 +19,7 @@ from actors.event_log import log_event, redact
 from actors.follower import EndpointUnreachable, Follower, RegistrationRefused
 from actors.launcher_handle import LauncherHandle
 from actors.lease_watch import LeaseWatch
-from actors.plans.election import ReignPlan, Standing
+from actors.plans.election import Pulse, ReignPlan, Standing
 from actors.plans.follower import backoff_ms
 from messages.launcher import STOPPED, LeadTree, StopTree, TreeEnded, TreeEvent
 from stores.lease import Lease, LeaseRecord, Owner
@@ -79,13 +79,6 @@ class _LeaseLost:
     """Put among the events: the row names somebody else."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Silent:
-    """Put among the events: this reign's Leader refreshes the lease no more, though its process is there."""
-
-    epoch: int
-
-
 class _Moved:
     """Put among the events: the Bot API answers elsewhere."""
 
@@ -104,6 +97,7 @@ class Reign:
         self._tree_runs = False
         self._stop_asked = False
         self._renewing = False
+        self._was_stuck = False
         self.refusal = ""
         """Telegram's words about the token, once it refused it."""
 
@@ -163,11 +157,6 @@ class Reign:
         match event:
             case _LeaseLost():
                 return await self._ended(ReignEnd.DEPOSED)
-            case _Silent(epoch=epoch):
-                if epoch == self.record.epoch:
-                    log_event("reign.leader_silent", "ERROR", epoch=epoch)
-                    # Nothing in order can be had from it.
-                    await self._end_tree(within_ms=0)
             case _Moved():
                 return await self._ended(ReignEnd.MOVED)
             case TreeEnded(reason=reason) if reason == STOPPED and not self._stop_asked:
@@ -220,9 +209,10 @@ class Reign:
         await self._end_own()
         now = boot_ms()
         renewing, self._renewing = self._renewing, False
+        was_stuck, self._was_stuck = self._was_stuck, False
         again = True
         if not renewing:
-            self.plan, again = self.plan.on_tree_ended(now)
+            self.plan, again = self.plan.on_tree_ended(now, was_stuck)
         owner, epoch = self._court.owner, self.record.epoch
         if not again:
             self._court.lease.release(owner, epoch)
@@ -242,16 +232,22 @@ class Reign:
         return end
 
     async def _watch_lease(self) -> None:
-        watch, told_of = self._court.watch, 0
+        watch, pulse = self._court.watch, Pulse()
         while True:
             await watch.rest()
             if watch.look() is not Standing.OURS:
                 self._court.events.put_nowait(_LeaseLost())
                 return
-            self.plan, is_stuck = self.plan.on_look(watch.record.heartbeat_ms, boot_ms())
-            if is_stuck and told_of != watch.record.epoch:
-                told_of = watch.record.epoch
-                self._court.events.put_nowait(_Silent(told_of))
+            if not watch.is_current:
+                # What cannot be read says nothing about the Leader.
+                pulse = Pulse()
+                continue
+            pulse, is_stuck = pulse.on_look(watch.record.heartbeat_ms, boot_ms())
+            if is_stuck:
+                log_event("reign.leader_stuck", "ERROR", epoch=self.record.epoch)
+                self._was_stuck = True
+                # Nothing in order can be had from it.
+                await self._end_tree(within_ms=0)
 
     # -- the own follower -----------------------------------------------------------------------
 

@@ -6,18 +6,19 @@ from typing import Any
 
 from stores.bus_schema import METADATA as BUS_METADATA
 from stores.database import Database
+from stores.home import BUS_FILE, INGRESS_FILE
 from stores.ingress_schema import METADATA as INGRESS_METADATA
 from stores.lease import Owner
 
 
 def open_bus(settings: Mapping[str, Any]) -> Database:
     """This process's own connection to `bus.db`, made after the fork."""
-    return Database(Path(settings["bot_directory"]) / "bus.db", BUS_METADATA, "bus")
+    return Database(Path(settings["bot_directory"]) / BUS_FILE, BUS_METADATA, "bus")
 
 
 def open_ingress(settings: Mapping[str, Any]) -> Database:
     """This process's own connection to `ingress.db`."""
-    return Database(Path(settings["bot_directory"]) / "ingress.db", INGRESS_METADATA, "ingress")
+    return Database(Path(settings["bot_directory"]) / INGRESS_FILE, INGRESS_METADATA, "ingress")
 
 
 def owner_of(settings: Mapping[str, Any]) -> Owner:

@@ -4,7 +4,8 @@ A `Database` may be made anywhere (it does nothing) and belongs to the process t
 connection is opened then, and never crosses a fork. A process that forks closes its connections before and
 opens them again when it needs them: SQLite counts in memory which locks of a file its process has, so beside an
 inherited connection a child's own one would rely on locks that the kernel never gave to the child, and
-whoever closed the last real connection would take the log of its writes away. Every write runs in BEGIN IMMEDIATE, so
+whoever closed the last real connection would take the log of its writes away. While one thread forks no other
+may be about to use a database. Every write runs in BEGIN IMMEDIATE, so
 what was read inside the transaction is still true when it is written. WAL with synchronous=FULL
 means that what was committed survives power loss. A store method opens `transaction()`; several
 of them inside an outer `transaction()` are one. A thread other than the opener may use it, one
@@ -13,6 +14,7 @@ at a time.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sqlite3
@@ -67,6 +69,7 @@ class Database:
         self._pid = 0
         self._depth = 0
         self._reading = False
+        self._glances = 0
         self._failed = False
 
     def open(self) -> None:
@@ -77,15 +80,15 @@ class Database:
     def close(self) -> None:
         """Give the connection back; the next use opens a new one."""
         with self._mutex:
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = self._driver = None
-            _opened_here.discard(self)
+            connection, self._connection, self._driver = self._connection, None, None
+            if connection is not None and self._pid == os.getpid():
+                connection.close()
+            _opened_here.pop(id(self), None)
 
     def close_unless_used(self) -> None:
         """Give the connection back if nothing is begun on it; what is begun has to be ended on it."""
         with self._mutex:
-            if not self._depth and not self._reading:
+            if not (self._depth or self._reading or self._glances):
                 self.close()
 
     @contextmanager
@@ -142,8 +145,12 @@ class Database:
         """One single read, without the cost of a transaction around it."""
         with self._mutex:
             connection, _ = self._opened()
-            with self._translated():
-                yield connection
+            self._glances += 1
+            try:
+                with self._translated():
+                    yield connection
+            finally:
+                self._glances -= 1
 
     def first_row(self, statement: str) -> tuple[Any, ...] | None:
         """The first row of a statement in SQLite's own words: for what an idle process asks every second.
@@ -209,7 +216,7 @@ class Database:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         self._connection, self._driver, self._pid = connection, driver, os.getpid()
-        _opened_here.add(self)
+        _opened_here[id(self)] = self
 
     def _bring_up_to_date(self) -> None:
         assert self._connection is not None and self._driver is not None
@@ -261,6 +268,9 @@ class DatabaseInMemory(Database):
     def __init__(self, metadata: MetaData, migrations: str) -> None:
         super().__init__(":memory:", metadata, migrations)
 
+    def close_unless_used(self) -> None:
+        """Nothing: closed it would be empty, and there is no file that a child could share."""
+
     def _open_file(self) -> None:
         self._connect()
         assert self._connection is not None
@@ -276,12 +286,15 @@ _UNAVAILABLE = (
 )
 
 
-_opened_here: weakref.WeakSet[Database] = weakref.WeakSet()
+_opened_here: weakref.WeakValueDictionary[int, Database] = weakref.WeakValueDictionary()
 
 
 def _close_before_fork() -> None:
-    for database in tuple(_opened_here):
-        database.close_unless_used()
+    for reference in _opened_here.valuerefs():
+        database = reference()
+        if database is not None:
+            with contextlib.suppress(StoreError, DBAPIError, sqlite3.Error):
+                database.close_unless_used()
 
 
 os.register_at_fork(before=_close_before_fork)

@@ -15,6 +15,8 @@ from pathlib import Path
 from stores.errors import HomeUnusable, StoreDamaged
 from stores.private_files import DIRECTORY_MODE, make_private_directory
 
+BUS_FILE, INGRESS_FILE = "bus.db", "ingress.db"
+
 # sockaddr_un holds 104 bytes on macOS and 108 on Linux; a temporary name needs room beside it.
 LONGEST_SOCKET_PATH = 80
 
@@ -53,10 +55,10 @@ class Home:
         return self.bot_directory(bot_id) / "runs"
 
     def bus_database(self, bot_id: int | str) -> Path:
-        return self.bot_directory(bot_id) / "bus.db"
+        return self.bot_directory(bot_id) / BUS_FILE
 
     def ingress_database(self, bot_id: int | str) -> Path:
-        return self.bot_directory(bot_id) / "ingress.db"
+        return self.bot_directory(bot_id) / INGRESS_FILE
 
     def inbox_database(self, bot_id: int | str, binding_key: str) -> Path:
         """The inbox of one binding; its key may hold any character, so the name is a digest."""

@@ -1,4 +1,4 @@
-"""Which process is in the middle of a write to a database file.
+"""Which process is in the middle of a write to a database file, or reads its log anew after a crash.
 
 SQLite tells a writer that somebody else writes, and never who. The lock is one byte of the `-shm` file beside
 the database (SQLite's WAL-mode file format, "Locking"), and the kernel knows its holder. It has to be asked by a
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 _WRITE_LOCK_BYTE = 120
-_ANSWERS_WITHIN_S = 5.0
+_ANSWERS_WITHIN_S = 1.0
 
 if sys.platform == "darwin":
     # off_t start, off_t length, pid_t pid, short type, short whence
@@ -30,7 +30,7 @@ def holder(database: Path) -> int | None:
     looking = [sys.executable, "-I", "-S", __file__, f"{database}-shm"]
     try:
         told = subprocess.run(
-            looking, capture_output=True, stdin=subprocess.DEVNULL, timeout=_ANSWERS_WITHIN_S, check=False
+            looking, capture_output=True, stdin=subprocess.DEVNULL, env={}, timeout=_ANSWERS_WITHIN_S, check=False
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None

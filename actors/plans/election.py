@@ -12,8 +12,12 @@ from typing import Any
 STALE_AFTER_MS = 8_000
 GRACE_MS = 2_500
 
-SILENT_FOR_MS = 3_000
-"""So long a lease of one's own has to be seen stale: after a sleep of the machine every lease is, for a moment."""
+STUCK_AFTER_MS = 5_000
+"""So long our own lease has to be seen stale without a break: after a sleep of the machine every lease is stale."""
+LOOKED_AWAY_MS = 3_000
+"""Who looked so long ago was asleep or starved itself, and begins anew."""
+MOST_STUCK = 3
+STUCK_WITHIN_MS = 300_000
 
 MOST_TREES = 5
 TREES_WITHIN_MS = 60_000
@@ -138,22 +142,35 @@ class ElectionPlan:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Pulse:
+    """Whether our own Leader refreshes the lease. Its process may live and be stuck: only main can tell."""
+
+    stale_since: int | None = None
+    looked_at: int = 0
+
+    def on_look(self, heartbeat_ms: int | None, now_boot: int) -> tuple["Pulse", bool]:
+        """Our own lease was read: whether the Leader is stuck. Who was told so begins anew."""
+        stale = heartbeat_ms is not None and now_boot - heartbeat_ms > STALE_AFTER_MS
+        if not stale:
+            return Pulse(), False
+        if self.stale_since is None or now_boot - self.looked_at > LOOKED_AWAY_MS:
+            return Pulse(now_boot, now_boot), False
+        if now_boot - self.stale_since < STUCK_AFTER_MS:
+            return dataclasses.replace(self, looked_at=now_boot), False
+        return Pulse(), True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ReignPlan:
-    """How the trees of this instance do: how often they ended by themselves, and whether this one is silent."""
+    """How often the trees of this instance ended by themselves, or had to be ended because their Leader was stuck."""
 
     ended: tuple[int, ...] = ()
-    silent_since: int | None = None
-    """Boot time at which our own lease was first seen stale."""
+    stuck: tuple[int, ...] = ()
 
-    def on_look(self, heartbeat_ms: int | None, now_boot: int) -> tuple["ReignPlan", bool]:
-        """Our own lease was looked at: whether its Leader is stuck, which nobody below main can tell."""
-        if heartbeat_ms is None or now_boot - heartbeat_ms <= STALE_AFTER_MS:
-            return dataclasses.replace(self, silent_since=None), False
-        if self.silent_since is None:
-            return dataclasses.replace(self, silent_since=now_boot), False
-        return self, now_boot - self.silent_since >= SILENT_FOR_MS
-
-    def on_tree_ended(self, now_boot: int) -> tuple["ReignPlan", bool]:
+    def on_tree_ended(self, now_boot: int, was_stuck: bool = False) -> tuple["ReignPlan", bool]:
         """Whether to lead again with a fresh tree; else the lease is to be given up for a while."""
-        recent = tuple(at for at in self.ended if now_boot - at < TREES_WITHIN_MS)
-        return ReignPlan(ended=(*recent, now_boot)), len(recent) < MOST_TREES
+        ended = tuple(at for at in self.ended if now_boot - at < TREES_WITHIN_MS)
+        # It takes so long to know that a tree is stuck that few of them fit into a minute.
+        stuck = tuple(at for at in self.stuck if now_boot - at < STUCK_WITHIN_MS)
+        again = len(ended) < MOST_TREES and len(stuck) < MOST_STUCK
+        return ReignPlan((*ended, now_boot), (*stuck, now_boot) if was_stuck else stuck), again

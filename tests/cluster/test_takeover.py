@@ -58,27 +58,30 @@ def test_a_stopped_leader_is_taken_over_and_becomes_a_follower(cluster: Cluster)
 
 def test_a_leader_that_is_stopped_while_it_writes_is_taken_over(cluster: Cluster) -> None:
     """Its actors keep the write locks of both databases; whoever takes over ends them, and its `run.py` lives."""
-    passes = {"leader": 5, "inbox": 6}
-    stops = ",".join(f"{actor}.before-commit:stop*{number}" for actor, number in passes.items())
-    first = cluster.start(name="api", env={"SWITCHBOARD_FAULT": stops})
+    begun = cluster.directory / "begun"
+    env = {
+        "SWITCHBOARD_FAULT": "inbox.before-commit:stop,leader.before-commit:stop",
+        "SWITCHBOARD_FAULT_FROM": str(begun),
+    }
+    first = cluster.start(name="api", env=env)
     second = cluster.start(name="web")
     threads = {name: cluster.thread_of(name)["thread_id"] for name in ("api", "web")}
-    pids = pids_of_actors(cluster.status())
-    written = [f"message {number}" for number in range(passes["inbox"])]
-    for text in written:
-        cluster.practice.write(text, threads["web"])
-    members = first.members()
-    writers = [process for process in members if process.pid in (pids["inbox"], pids["leader"])]
-    for writer in sorted(writers, key=lambda process: process.pid == pids["leader"]):
+    pids, members = pids_of_actors(cluster.status()), first.members()
+    inbox, leader = (psutil.Process(pids[name]) for name in ("inbox", "leader"))
+    cluster.practice.write("hello", threads["web"])
+    cluster.wait_answer(threads["web"], "hello")
+    begun.touch()
+    cluster.practice.write("and now?", threads["web"])
+    for writer in (inbox, leader):
         eventually(lambda w=writer: w.status() == psutil.STATUS_STOPPED, 10)
         for process in members:
             # The launcher among them: it would replace who stands still. The Leader comes to its own stop.
-            if process.pid != pids["leader"]:
+            if process.pid != leader.pid:
                 process.suspend()
     second.wait_role("leader", 12)
-    eventually(lambda: not any(alive(writer) for writer in writers), 2)
-    for text in written:
-        cluster.wait_answer(threads["web"], text)
+    assert f"silent_owner.writer_killed writer={leader.pid} database=bus.db" in second.stderr
+    eventually(lambda: not alive(inbox) and not alive(leader), 2)
+    cluster.wait_answer(threads["web"], "and now?")
 
     for process in members:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -86,6 +89,18 @@ def test_a_leader_that_is_stopped_while_it_writes_is_taken_over(cluster: Cluster
     first.wait_role("follower", 10)
     cluster.practice.write("to the old one", threads["api"])
     cluster.wait_answer(threads["api"], "to the old one")
+
+
+def test_a_leader_that_is_stuck_is_replaced_where_nobody_else_can_lead(cluster: Cluster) -> None:
+    """Its process lives, so the launcher sees nothing; main sees its own lease go stale."""
+    alone = cluster.start(name="api")
+    thread_id = cluster.thread_of("api")["thread_id"]
+    epoch = cluster.status()["leader"]["epoch"]
+    psutil.Process(pids_of_actors(cluster.status())["leader"]).suspend()
+    eventually(lambda: cluster.lease().epoch > epoch, 20)
+    cluster.practice.write("hello", thread_id)
+    cluster.wait_answer(thread_id, "hello")
+    assert "reign.leader_stuck" in alone.stderr
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from actors.reign import Court, Reign, ReignEnd
 from messages.launcher import LEADER_DIED, StopTree, TreeEnded
 from stores.bus_schema import METADATA
 from stores.database import Database
+from stores.errors import StoreUnavailable
 from stores.lease import Lease, Owner
 from stores.process_birth import ProcessBirth
 from tests.support.eventually import eventually_async
@@ -121,11 +122,31 @@ async def test_a_leader_that_is_stuck_is_ended_without_asking_and_another_is_sta
     rig.run()
     await eventually_async(lambda: rig.launcher.epochs == [1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("actors.plans.election.SILENT_FOR_MS", 0)
+        patch.setattr("actors.plans.election.STUCK_AFTER_MS", 0)
         rig.lease.refresh(rig.owner, 1, boot_ms() - STALE_AFTER_MS - 1)
         await eventually_async(lambda: rig.launcher.epochs == [1, 2])
     assert [one.within_ms for one in rig.launcher.commands if isinstance(one, StopTree)] == [0]
     assert rig.lease.read().epoch == 2
+
+
+@reigning
+async def test_a_lease_that_cannot_be_read_says_nothing_about_the_leader(rig):
+    rig.run()
+    await eventually_async(lambda: rig.launcher.epochs == [1])
+    old = boot_ms() - STALE_AFTER_MS - 1
+    rig.lease.refresh(rig.owner, 1, old)
+    await eventually_async(lambda: rig.watch.record.heartbeat_ms == old)
+    looks = []
+
+    def refuse():
+        looks.append(boot_ms())
+        raise StoreUnavailable()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("actors.plans.election.STUCK_AFTER_MS", 0)
+        patch.setattr(rig.lease, "read", refuse)
+        await eventually_async(lambda: len(looks) > 5)
+    assert not [one for one in rig.launcher.commands if isinstance(one, StopTree)]
 
 
 @reigning

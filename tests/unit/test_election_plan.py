@@ -6,7 +6,9 @@ import pytest
 
 from actors.plans.election import (
     GRACE_MS,
+    STALE_AFTER_MS,
     ElectionPlan,
+    Pulse,
     ReignPlan,
     Role,
     Standing,
@@ -125,16 +127,47 @@ def test_five_trees_a_minute_are_renewed_and_no_more():
     assert again
 
 
-def test_a_lease_of_our_own_that_stays_stale_means_a_leader_that_is_stuck():
-    """Not one that was stale for a moment: the machine may have slept."""
+STALE = STALE_AFTER_MS + 1
+
+
+@pytest.mark.parametrize(
+    "looks, stuck_at",
+    [
+        # (heartbeat, now) of each look
+        ([(0, STALE + second * 1_000) for second in range(6)], STALE + 5_000),
+        ([(0, STALE + second * 1_000) for second in range(5)], None),
+        # It spoke in between.
+        ([(0, STALE), (0, STALE + 2_000), (STALE, STALE + 3_000), (STALE, 2 * STALE + 3_000)], None),
+        # Who looks slept as well, and sleeps again.
+        ([(0, STALE), (0, STALE + 100_000), (0, STALE + 103_001), (0, STALE + 107_000)], None),
+        # An owner without a heartbeat is none of ours.
+        ([(None, 90_000), (None, 96_000)], None),
+    ],
+    ids=["stuck", "not yet", "spoke", "slept", "vacant"],
+)
+def test_a_lease_of_our_own_that_stays_stale_under_our_eyes_means_a_stuck_leader(looks, stuck_at):
+    pulse, verdicts = Pulse(), []
+    for heartbeat, now in looks:
+        pulse, is_stuck = pulse.on_look(heartbeat, now)
+        verdicts += [now] * is_stuck
+    assert verdicts == ([] if stuck_at is None else [stuck_at])
+
+
+def test_a_leader_that_stays_stuck_is_told_again():
+    pulse, told = Pulse(), []
+    for second in range(13):
+        pulse, is_stuck = pulse.on_look(0, STALE + second * 1_000)
+        told += [second] * is_stuck
+    assert told == [5, 11]
+
+
+def test_of_trees_that_get_stuck_three_are_renewed_however_slowly():
     plan = ReignPlan()
-    looks = [(0, 8_000, False), (0, 8_001, False), (0, 11_000, False), (11_000, 11_001, False), (11_000, 19_001, False)]
-    for heartbeat, now, stuck in [*looks, (11_000, 22_000, False), (11_000, 22_001, True), (None, 90_000, False)]:
-        plan, is_stuck = plan.on_look(heartbeat, now)
-        assert is_stuck is stuck, now
-    plan, _ = plan.on_look(0, 8_001)
-    plan, _ = plan.on_tree_ended(9_000)
-    assert plan.on_look(0, 12_000)[1] is False
+    for number in range(3):
+        plan, again = plan.on_tree_ended(number * 90_000, was_stuck=True)
+        assert again
+    assert not plan.on_tree_ended(270_000, was_stuck=True)[1]
+    assert plan.on_tree_ended(300_001, was_stuck=True)[1]
 
 
 def test_the_two_lowest_slots_keep_themselves_ready():

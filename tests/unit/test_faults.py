@@ -89,3 +89,15 @@ def test_once_among_all_who_share_a_directory(
         first.pass_by(PLACE)
     [replacement] = faults.parse(f"{PLACE}:fail")[PLACE]
     replacement.pass_by(PLACE)
+
+
+def test_no_pass_counts_before_the_file_is_there(tmp_path, monkeypatch):
+    begun = tmp_path / "begun"
+    monkeypatch.setenv(faults.FROM, str(begun))
+    [fault] = faults.parse(f"{PLACE}:fail*2")[PLACE]
+    for _ in range(3):
+        fault.pass_by(PLACE)
+    begun.touch()
+    fault.pass_by(PLACE)
+    with pytest.raises(FaultInjected):
+        fault.pass_by(PLACE)

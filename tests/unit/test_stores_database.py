@@ -10,8 +10,8 @@ import sys
 import pytest
 from sqlalchemy import Column, Integer, MetaData, Table, Text, insert, select
 
-from stores import schema_version
-from stores.database import Database, upsert
+from stores import bus_schema, schema_version
+from stores.database import Database, DatabaseInMemory, upsert
 from stores.errors import (
     SchemaTooNew,
     StoreBusy,
@@ -20,7 +20,9 @@ from stores.errors import (
     StoreMisused,
     StoreUnavailable,
 )
+from stores.lease import Lease
 from tests.support.forked import run_forked
+from tests.support.stores import ANN
 
 METADATA = MetaData()
 WORDS = Table("words", METADATA, Column("id", Integer, primary_key=True), Column("word", Text))
@@ -233,10 +235,20 @@ def test_a_connection_never_crosses_a_fork(database):
 
     assert run_forked([use]) == [["ours"]]
     assert words(database) == ["ours"]
-    for begun in (database.transaction, database.read):
+    for begun in (database.transaction, database.read, database.glance):
         with begun():
             assert run_forked([use]) == ["refused"]
             assert words(database) == ["ours"]
+
+
+def test_a_database_in_memory_outlives_a_fork():
+    """Closed it would be empty, and there is no lock on it that a child could be wrong about."""
+    memory = DatabaseInMemory(bus_schema.METADATA, "bus")
+    lease = Lease(memory)
+    lease.campaign(lease.read(), ANN, 1_000, "secret")
+    assert run_forked([int]) == [0]
+    assert lease.read().epoch == 1
+    memory.close()
 
 
 def test_neither_a_fresh_nor_a_current_file_imports_alembic(tmp_path):
