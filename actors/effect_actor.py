@@ -190,10 +190,6 @@ class EffectActor(Actor):
         # Wakeups cannot be cancelled, so each carries the generation that it belongs to.
         self.wakeupAfter(datetime.timedelta(milliseconds=delay_ms), (reason, generation))
 
-    def child_pid(self, key: str) -> int | None:
-        """The process id of a child, None when there is no such child."""
-        return self._household.pid(key)
-
     def key_of_child_pid(self, pid: int) -> str | None:
         """The key of the child with this process id."""
         return self._household.key_of_pid(pid)

@@ -20,6 +20,7 @@ from actors.operator_line import LeaderSilent, ask
 from actors.plans.screen import Screen
 from actors.plans.status import StatusFacts, described, instants, screen
 from messages.bus import Describe
+from stores.deliveries import DEAD
 from stores.ingress import Ingress
 from stores.lease import LeaseRecord
 from stores.token_variables import variables
@@ -73,6 +74,7 @@ def facts_of(house: House) -> StatusFacts:
     counts = cursor = None
     if house.ingress is not None:
         counts, cursor = Ingress(house.ingress).counts(), Ingress(house.ingress).cursor()
+    asked = [row for _, row in house.asked()]
     return StatusFacts(
         bot=house.bot.name if house.bot is not None else PRACTICE,
         bot_shown=house.bot_shown,
@@ -87,7 +89,8 @@ def facts_of(house: House) -> StatusFacts:
         threads=house.threads(),
         cursor=cursor,
         counts=counts,
-        asked=len(house.asked()),
+        asked=len(asked),
+        given_up=sum(row.state == DEAD for row in asked),
         live=live,
         rss=resident(live),
     )

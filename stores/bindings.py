@@ -22,7 +22,7 @@ from stores.observations import observe
 from stores.remembered_names import remember_name
 from stores.store import Store
 
-PENDING, STARTING, ACTIVE, PROBE_REQUIRED = "pending", "starting", "active", "probe-required"
+STARTING, ACTIVE = "starting", "active"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +73,7 @@ class Bindings(Store):
         with self.database.glance() as reader:
             return tuple(BindingRecord.from_row(row) for row in reader.execute(order))
 
-    def slots_in_use(self) -> Mapping[str, str]:
-        """The binding key behind every letter that a binding holds."""
-        rows = select(BINDINGS.c.slot, BINDINGS.c.binding_key).where(BINDINGS.c.slot.is_not(None))
-        with self.database.glance() as reader:
-            return {row.slot: row.binding_key for row in reader.execute(rows)}
-
     # -- a thread comes ------------------------------------------------------------------------
-
-    def record_pending(
-        self,
-        binding_key: str,
-        chat_id: int,
-        slot: str | None,
-        thread_name: str | None,
-        instance_id: str,
-        epoch: int,
-        now: int,
-    ) -> None:
-        """A thread is wanted; its letter is taken."""
-        values = {"status": PENDING, "instance_id": instance_id, "thread_id": None}
-        self._write(binding_key, chat_id, slot, thread_name, values, epoch, now)
 
     def record_starting(
         self,
@@ -130,65 +110,7 @@ class Bindings(Store):
         }
         self._write(binding_key, chat_id, slot, thread_name, values, epoch, now)
 
-    def record_recovered_unproven(
-        self,
-        binding_key: str,
-        chat_id: int,
-        thread_id: int,
-        slot: str | None,
-        thread_name: str | None,
-        instance_id: str,
-        error: str,
-        epoch: int,
-        now: int,
-    ) -> None:
-        """A thread taken from what its process told, whose probe was unclear: probe it first."""
-        values = {
-            "status": PROBE_REQUIRED,
-            "instance_id": instance_id,
-            "thread_id": thread_id,
-            "last_sync_error": error,
-            "last_action": "follower-visibility-probe-required",
-        }
-        self._write(binding_key, chat_id, slot, thread_name, values, epoch, now)
-
-    def transfer_to_instance(
-        self,
-        binding_key: str,
-        instance_id: str,
-        epoch: int,
-        now: int,
-        action: str = "follower-session-handoff",
-    ) -> None:
-        """Another instance of the same identity stands behind the thread now."""
-        with self.database.transaction() as tx:
-            require_epoch(tx, epoch)
-            values = _recovered(now, action) | {"status": ACTIVE, "instance_id": instance_id}
-            _drop(tx, _same_instance_elsewhere(binding_key, instance_id), now)
-            _change(tx, BINDINGS.c.binding_key == binding_key, now, values)
-
-    def record_reuse(self, binding_key: str, epoch: int, now: int) -> None:
-        """The same instance registered again: the row is fresh, its status as it was."""
-        values = {"last_sync_observed_ms": now, "last_action": "follower-register-reuse"}
-        self._change_key(binding_key, epoch, now, values)
-
-    def mark_active_by_target(self, chat_id: int, thread_id: int, epoch: int, now: int) -> bool:
-        """The thread was seen to be open. False: nobody holds it."""
-        with self.database.transaction() as tx:
-            require_epoch(tx, epoch)
-            values = _recovered(None, "mark-active") | {"status": ACTIVE}
-            return _change(tx, _holds(chat_id, thread_id), now, values, missing_ok=True)
-
     # -- a thread changes or goes --------------------------------------------------------------
-
-    def require_probe(self, binding_key: str, error: str | None, epoch: int, now: int) -> None:
-        """Nothing is routed there until the thread has been probed."""
-        values = {"status": PROBE_REQUIRED, "last_sync_error": error}
-        self._change_key(binding_key, epoch, now, values)
-
-    def record_error(self, binding_key: str, error: str, epoch: int, now: int) -> None:
-        """Something went wrong with the thread that does not change whose it is."""
-        self._change_key(binding_key, epoch, now, {"last_error": error})
 
     def preserve_after_death(
         self, binding_key: str, instance_id: str, epoch: int, now: int

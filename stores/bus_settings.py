@@ -72,12 +72,6 @@ class BusSettings(Store):
         """The letter given last: the cursor of fresh allocation."""
         return self.get(_LAST_SLOT) or None
 
-    def record_last_slot(self, slot: str | None, epoch: int) -> None:
-        """Move or clear the cursor."""
-        with self.database.transaction() as tx:
-            require_epoch(tx, epoch)
-            put_last_slot(tx, slot)
-
     def get(self, key: str) -> str | None:
         """The text under a key."""
         with self.database.glance() as reader:

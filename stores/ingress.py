@@ -239,11 +239,6 @@ class Ingress(Store):
         values = {"state": PENDING, "attempts": 0, "failure_class": None, "next_retry_ms": None}
         return self._move(update_id, (DEAD,), values, epoch, now)
 
-    def await_choice(self, update_id: int, epoch: int, now: int | None = None) -> bool:
-        """Its owner is to say whose it is."""
-        values = {"state": CHOOSER, "reason": "", "binding_key": None, "asked_ms": None}
-        return self._move(update_id, WAITING, values, epoch, now)
-
     def drop_waiting(self, binding_key: str, epoch: int, now: int) -> int:
         """Nothing of what waits for this binding is delivered; how much that was."""
         return self._move_waiting(binding_key, None, {"state": DONE, "reason": "closed"}, epoch, now)

@@ -119,10 +119,6 @@ class Lease(Store):
         """Tell where the bus listens."""
         return self._change(owner, epoch, endpoint=path)
 
-    def record_state(self, owner: Owner, epoch: int, state: str) -> bool:
-        """Tell how far the leader is, for those who look."""
-        return self._change(owner, epoch, state=state)
-
     def renew_epoch(
         self, owner: Owner, epoch: int, now_boot_ms: int, secret: str
     ) -> LeaseRecord | None:

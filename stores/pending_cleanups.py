@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, delete, select
+from sqlalchemy import delete, select
 
 from stores.bus_schema import PENDING_CLEANUPS
 from stores.database import upsert
@@ -44,15 +44,6 @@ class PendingCleanups(Store):
         with self.database.glance() as reader:
             order = select(PENDING_CLEANUPS).order_by(PENDING_CLEANUPS.c.requested_ms)
             return tuple(CleanupRecord.from_row(row) for row in reader.execute(order))
-
-    def for_target(self, chat_id: int, thread_id: int) -> tuple[CleanupRecord, ...]:
-        """The intents about one thread."""
-        about = and_(
-            PENDING_CLEANUPS.c.chat_id == chat_id, PENDING_CLEANUPS.c.thread_id == thread_id
-        )
-        with self.database.glance() as reader:
-            rows = reader.execute(select(PENDING_CLEANUPS).where(about))
-            return tuple(CleanupRecord.from_row(row) for row in rows)
 
     def request(
         self,

@@ -46,10 +46,6 @@ class PendingProvisions(Store):
         """The unfinished attempt of this binding."""
         return self._one(PENDING_PROVISIONS.c.binding_key == binding_key)
 
-    def by_id(self, id: str) -> ProvisionRecord | None:
-        """The unfinished attempt of this id."""
-        return self._one(PENDING_PROVISIONS.c.id == id)
-
     def by_target(self, chat_id: int, thread_id: int) -> ProvisionRecord | None:
         """The unfinished attempt that this thread came from."""
         return self._one(

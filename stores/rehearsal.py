@@ -55,7 +55,6 @@ def _come_to_lead(bus: Database) -> int:
     settings.led_before()
     lease.refresh(_OWNER, granted.epoch, 0)
     lease.publish_endpoint(_OWNER, granted.epoch, "endpoint")
-    lease.record_state(_OWNER, granted.epoch, "serving")
     lease.epoch_holds(_OWNER, granted.epoch, 0)
     return granted.epoch
 

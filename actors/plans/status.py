@@ -75,12 +75,15 @@ class StatusFacts:
     asked: int = 0
     """What processes gave up on, or cannot decide, and a person has to."""
 
+    given_up: int = 0
+    """Those of them that failed too often."""
+
 
 def described(facts: StatusFacts) -> dict[str, Any]:
     """For programs: the object of `status --json`."""
     poller = facts.live.get("poller") or {}
     cursor = poller.get("cursor")
-    counted = ("pending", "retrying", "queued", "dead")
+    counted = ("pending", "retrying", "queued")
     return {
         "bot": facts.bot,
         "home": facts.home,
@@ -105,7 +108,10 @@ def described(facts: StatusFacts) -> dict[str, Any]:
             "last_response_age_ms": poller.get("last_response_age_ms"),
             "cursor": facts.cursor if cursor is None else cursor,
         },
-        "inbox": {name: getattr(facts.counts, name, 0) for name in counted},
+        "inbox": {
+            **{name: getattr(facts.counts, name, 0) for name in counted},
+            "dead": _dead(facts) + facts.given_up,
+        },
         "actors": [
             {
                 "name": one.get("name"),
@@ -129,6 +135,11 @@ _FOLLOWER_FIELDS = (
     "heartbeat_age_ms",
     "capabilities",
 )
+
+
+def _dead(facts: StatusFacts) -> int:
+    """What was given up before it reached a process."""
+    return int(getattr(facts.counts, "dead", 0))
 
 
 def _leader(facts: StatusFacts) -> dict[str, Any] | None:
@@ -163,7 +174,7 @@ def screen(facts: StatusFacts, clock: Mapping[int, str]) -> Screen:
     above = [" · ".join((facts.bot_shown, whose, _telegram(facts)))]
     if not facts.threads:
         above.append("No thread yet. Start a process: switchboard")
-    undelivered = getattr(facts.counts, "dead", 0) + facts.asked
+    undelivered = _dead(facts) + facts.asked
     return Screen(
         above=tuple(above),
         headings=("thread", "state", "process", "waiting", "since") if facts.threads else (),

@@ -272,11 +272,6 @@ class SupervisionPlan:
         """Whether no child is left."""
         return all(child.status is ChildStatus.ABSENT for child in self.children.values())
 
-    def stop_order(self) -> tuple[str, ...]:
-        """Whoever is there, the last started first."""
-        there = [key for key in self.children if self.status(key) is not ChildStatus.ABSENT]
-        return tuple(reversed(there))
-
     def describe(self, now: int) -> list[dict[str, Any]]:
         """For `status`: one line a child that was ever started."""
         return [

@@ -107,9 +107,9 @@ def test_who_leads_as_far_as_can_be_known(changes, leader):
 
 
 def test_without_a_leader_rows_still_tell():
-    said = described(dataclasses.replace(FACTS, lease=None, live={}))
+    said = described(dataclasses.replace(FACTS, lease=None, live={}, asked=3, given_up=2))
     assert said["poller"] == {"phase": "stopped", "last_response_age_ms": None, "cursor": 98}
-    assert said["inbox"]["dead"] == 4
+    assert said["inbox"]["dead"] == 4 + 2
     assert said["threads"][0]["thread_id"] == 7
 
 

@@ -26,11 +26,8 @@ def activate(bindings, key="manual:a", thread=11, slot="A", instance="i1", now=1
     bindings.record_active(key, CHAT, thread, slot, name, instance, epoch=1, now=now)
 
 
-def test_a_thread_is_wanted_made_and_announced(bindings):
-    bindings.record_pending("manual:a", CHAT, "A", "api", "i1", epoch=1, now=100)
-    wanted = bindings.get("manual:a")
-    assert (wanted.status, wanted.thread_id, wanted.slot) == ("pending", None, "A")
-    bindings.record_starting("manual:a", CHAT, 11, "A", "api", "i1", epoch=1, now=200)
+def test_a_thread_is_made_and_announced(bindings):
+    bindings.record_starting("manual:a", CHAT, 11, "A", "api", "i1", epoch=1, now=100)
     assert bindings.by_target(CHAT, 11).status == "starting"
     activate(bindings, now=300)
     active = bindings.by_instance("i1")
@@ -44,17 +41,8 @@ def test_a_write_without_the_reigning_epoch_changes_nothing(bindings):
     activate(bindings)
     before = bindings.all()
     for write in (
-        lambda: bindings.record_pending("manual:b", CHAT, "B", "x", "i2", epoch=2, now=200),
         lambda: bindings.record_starting("manual:b", CHAT, 12, "B", "x", "i2", epoch=2, now=200),
         lambda: bindings.record_active("manual:b", CHAT, 12, "B", "x", "i2", epoch=2, now=200),
-        lambda: bindings.record_recovered_unproven(
-            "manual:b", CHAT, 12, "B", "x", "i2", "unclear", epoch=2, now=200
-        ),
-        lambda: bindings.transfer_to_instance("manual:a", "i2", epoch=2, now=200),
-        lambda: bindings.record_reuse("manual:a", epoch=2, now=200),
-        lambda: bindings.mark_active_by_target(CHAT, 11, epoch=2, now=200),
-        lambda: bindings.require_probe("manual:a", "why", epoch=2, now=200),
-        lambda: bindings.record_error("manual:a", "why", epoch=2, now=200),
         lambda: bindings.preserve_after_death("manual:a", "i1", epoch=2, now=200),
         lambda: bindings.mark_target_gone(CHAT, 11, epoch=2, now=200),
         lambda: bindings.rename("manual:a", "other", epoch=2, now=200),
@@ -77,7 +65,7 @@ def test_a_letter_has_one_binding_and_is_never_taken_away(bindings):
     activate(bindings)
     with pytest.raises(SlotTaken):
         activate(bindings, key="manual:b", thread=12, instance="i2")
-    assert bindings.slots_in_use() == {"A": "manual:a"}
+    assert [(one.binding_key, one.slot) for one in bindings.all()] == [("manual:a", "A")]
 
 
 @pytest.mark.case("L12")
@@ -92,9 +80,9 @@ def test_an_instance_has_one_thread_and_the_cursor_follows(bindings, database):
 
 def test_the_cursor_stays_where_nothing_moved(bindings, database):
     activate(bindings)
-    BusSettings(database).record_last_slot("Q", epoch=1)
+    activate(bindings, key="manual:b", thread=12, slot="B", instance="i2")
     activate(bindings, now=200)
-    assert BusSettings(database).last_slot() == "Q"
+    assert BusSettings(database).last_slot() == "B"
 
 
 def test_plain_chats_without_a_thread(bindings):
@@ -113,42 +101,19 @@ def test_a_dead_process_leaves_thread_letter_and_name(bindings):
 
 def test_the_death_of_an_earlier_process_does_not_touch_a_later_one(bindings):
     activate(bindings)
-    bindings.transfer_to_instance("manual:a", "i2", epoch=1, now=300)
+    activate(bindings, instance="i2", now=300)
     before = bindings.get("manual:a")
     assert not bindings.preserve_after_death("manual:a", "i1", epoch=1, now=500)
     assert bindings.get("manual:a") == before
 
 
-def test_a_returning_process_gets_its_thread_free_of_old_errors(bindings):
+def test_a_returning_process_gets_its_thread_back(bindings):
     activate(bindings)
-    bindings.record_error("manual:a", "was slow", epoch=1, now=200)
     bindings.preserve_after_death("manual:a", "i1", epoch=1, now=500)
-    bindings.require_probe("manual:a", "unclear", epoch=1, now=600)
-    assert bindings.get("manual:a").status == "probe-required"
-    bindings.transfer_to_instance("manual:a", "i2", epoch=1, now=700)
+    activate(bindings, instance="i2", now=700)
     back = bindings.get("manual:a")
     assert (back.status, back.instance_id, back.inactive_since_ms) == ("active", "i2", None)
     assert (back.last_error, back.last_sync_error) == (None, None)
-    assert back.last_action == "follower-session-handoff"
-
-
-def test_the_same_instance_again_keeps_its_status(bindings):
-    activate(bindings)
-    bindings.require_probe("manual:a", None, epoch=1, now=200)
-    bindings.record_reuse("manual:a", epoch=1, now=300)
-    again = bindings.get("manual:a")
-    assert (again.status, again.last_sync_observed_ms) == ("probe-required", 300)
-
-
-def test_an_unproven_thread_is_not_active(bindings):
-    bindings.record_recovered_unproven(
-        "manual:a", CHAT, 11, "A", "api", "i1", "timed out", epoch=1, now=100
-    )
-    found = bindings.get("manual:a")
-    assert (found.status, found.last_sync_error) == ("probe-required", "timed out")
-    assert bindings.mark_active_by_target(CHAT, 11, epoch=1, now=200)
-    assert bindings.get("manual:a").status == "active"
-    assert not bindings.mark_active_by_target(CHAT, 99, epoch=1, now=200)
 
 
 @pytest.mark.case("L11")

@@ -121,7 +121,6 @@ def test_a_lower_epoch_than_ever_seen_is_refused_everywhere(ingress):
         lambda: ingress.settle_retry(1, "x", 5, epoch=2),
         lambda: ingress.settle_dead(1, "x", epoch=2),
         lambda: ingress.revive(1, epoch=2),
-        lambda: ingress.await_choice(1, epoch=2),
         lambda: ingress.mark_asked(2, epoch=2, now=1),
         lambda: ingress.mark_noticed("manual:a", epoch=2, now=1),
         lambda: ingress.forget_done(9_999, 0, epoch=2),
@@ -173,7 +172,6 @@ def test_done_is_done(ingress):
     assert not ingress.settle_retry(1, "x", 5, epoch=1)
     assert not ingress.settle_dead(1, "x", epoch=1)
     assert not ingress.assign(1, "manual:b", epoch=1)
-    assert not ingress.hold(1, "x", epoch=1)
     found = ingress.get(1)
     assert (found.state, found.updated_ms, found.binding_key) == ("done", 2_000, "manual:a")
 
@@ -211,18 +209,13 @@ def test_a_question_is_asked_once_and_its_answer_delivers(ingress):
     (due,) = ingress.due(0)
     assert due.binding_key == "manual:b"
     assert not ingress.mark_asked(1, epoch=1, now=2_000)
-    assert ingress.await_choice(1, epoch=1)
-    assert [row.binding_key for row in ingress.unasked()] == [None]
 
 
 @pytest.mark.case("F77")
 def test_what_is_held_is_kept_and_not_due(ingress):
-    admit(ingress, placed(1, fate="held", reason="before-first-start"), placed(2))
-    ingress.hold(2, "paused", epoch=1)
+    admit(ingress, *(placed(number, fate="held", reason="before-first-start") for number in (1, 2)))
     assert ingress.due(9_999) == ()
-    assert [row.reason for row in ingress.for_binding("manual:a")] == [
-        "before-first-start", "paused"
-    ]
+    assert [row.reason for row in ingress.for_binding("manual:a")] == ["before-first-start"] * 2
     assert ingress.counts() == IngressCounts(0, 0, 2, 0)
 
 
@@ -254,11 +247,10 @@ def test_who_is_waited_for_and_told_once_an_absence(ingress):
 
 
 def test_counts(ingress):
-    admit(ingress, *(placed(number) for number in range(1, 7)))
+    admit(ingress, *(placed(number) for number in range(1, 6)), placed(6, fate="held"))
     ingress.settle_done(1, epoch=1)
     ingress.settle_retry(2, "x", 5, epoch=1)
     ingress.settle_dead(3, "x", epoch=1)
-    ingress.hold(4, "x", epoch=1)
     assert ingress.counts() == IngressCounts(pending=2, retrying=1, queued=1, dead=1)
 
 

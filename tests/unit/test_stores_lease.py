@@ -53,7 +53,6 @@ def test_the_superseded_owner_can_do_nothing_more(lease, anns):
     assert bens is not None and bens.epoch == 2
     assert not lease.refresh(ANN, 1, 10_001)
     assert not lease.publish_endpoint(ANN, 1, "/ann")
-    assert not lease.record_state(ANN, 1, "serving")
     assert not lease.release(ANN, 1)
     assert lease.renew_epoch(ANN, 1, 10_001, "secret-3") is None
     assert lease.read() == bens
@@ -68,11 +67,10 @@ def test_the_owner_is_compared_in_every_part(lease, anns, change):
     assert not lease.epoch_holds(almost, 1, 1_000)
 
 
-def test_the_holder_tells_where_it_listens_and_how_far_it_is(lease, anns):
+def test_the_holder_tells_where_it_listens(lease, anns):
     assert lease.publish_endpoint(ANN, 1, "/bus.sock")
-    assert lease.record_state(ANN, 1, "serving")
     found = lease.read()
-    assert (found.endpoint, found.state, found.heartbeat_ms) == ("/bus.sock", "serving", 1_000)
+    assert (found.endpoint, found.state, found.heartbeat_ms) == ("/bus.sock", "starting", 1_000)
 
 
 def test_refreshing_keeps_everything_else(lease, anns):

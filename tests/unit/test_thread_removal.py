@@ -214,7 +214,10 @@ def test_without_intents_the_answer_comes_at_once(desk):
 @pytest.mark.case("L81")
 def test_an_intent_whose_thread_somebody_has_is_cancelled(desk):
     desk.remove()
-    desk.stores["bindings"].transfer_to_instance("manual:a", "2:2", desk.epoch, desk.clock.wall)
+    held = desk.binding()
+    desk.stores["bindings"].record_active(
+        "manual:a", held.chat_id, held.thread_id, held.slot, held.thread_name, "2:2", desk.epoch, desk.clock.wall
+    )
     desk.succeed()
     desk.log.clear()
     command = desk.replay()
