@@ -4,9 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 
 import pexpect
 
+from stores.database import Database
+from stores.deliveries import Deliveries
+from stores.inbox_schema import METADATA as INBOX
 from tests.support.cluster import ROOT, Cluster
 from tests.support.eventually import eventually
 
@@ -183,3 +187,10 @@ def test_a_cut_off_run_is_decided_from_the_terminal(cluster: Cluster) -> None:
     assert said(cluster, "undelivered") == "Everything was delivered.\n"
     refused = shell(cluster, f"undelivered drop {number}")
     assert refused.stderr == f"line 1: No message {number} waits for a decision.\n"
+
+    (path,) = cluster.home.glob("bots/*/inbox-*.db")
+    with closing(Database(path, INBOX, "inbox")) as inbox:
+        Deliveries(inbox).admit("d9", 9, "message", {"text": "hopeless"}, now=1)
+        assert cluster.status()["inbox"]["dead"] == 0
+        Deliveries(inbox).mark_dead("d9", now=2)
+    assert cluster.status()["inbox"]["dead"] == 1
