@@ -4,6 +4,7 @@ Prints each gate with its time and exits non-zero with the first that fails. Fur
 pytest.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -11,8 +12,8 @@ import time
 GATES: tuple[tuple[str, list[str]], ...] = (
     ("flake8", ["-m", "flake8", "run.py", "actors", "messages", "stores", "tests"]),
     ("mypy", ["-m", "mypy"]),
-    # Two at a time: a test of real processes waits for them half of its time, and each has its own home.
-    ("pytest", ["-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]),
+    # One more than there are cores: a test of real processes waits a good part of its time, and each has its own home.
+    ("pytest", ["-m", "pytest", "-q", "-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]),
 )
 
 

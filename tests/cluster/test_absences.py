@@ -71,4 +71,6 @@ def test_one_that_is_killed_is_lost_whether_or_not_it_led(cluster: Cluster) -> N
     cluster.wait_answer(threads["api"], "anybody there")
     assert [losses(cluster, threads[name]) for name in ("api", "web", "ml")] == [1, 0, 0]
     assert not [text for text in cluster.texts(threads["api"]) if text.startswith("Stopped.")]
-    assert "Back. 1 message was waiting." in cluster.texts(threads["api"])
+    # Its own tree may have lived just long enough to see it die, and then it is known when.
+    back = re.compile(r"Back(?: after \d+ s)?\. 1 message was waiting\.")
+    assert len(list(filter(back.fullmatch, cluster.texts(threads["api"])))) == 1
