@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from actors.sandbox.launch import START_WITHIN_S
 from actors.sandbox.port_file import PortFile
 from tests.support.cluster import ROOT, Practice
 from tests.support.eventually import eventually
@@ -52,7 +53,7 @@ class PracticeServer:
                 stderr=log,
                 env={**os.environ, "SWITCHBOARD_PRACTICE_IDLE_S": str(self._idle_s)},
             )
-        eventually(self._is_up, 10)
+        eventually(self._is_up, START_WITHIN_S)
 
     def _is_up(self) -> bool:
         assert self.process is not None
