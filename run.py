@@ -576,15 +576,21 @@ def _set_up(options: argparse.Namespace, home: Home, config: Config, launcher: L
     counter = Counter()
     wanted = Wanted(options.bot, options.token_file, options.api_root, None, options.chat)
     setup = Setup(home, wanted, options.new_owner, counter, variables())
-    bot, needs_owner = setup.run()
-    default = config.bot()
-    is_default = default is not None and default.name == bot.name
-    command = "switchboard" if is_default else f"switchboard --bot {bot.name}"
-    if not needs_owner:
-        owner = setup.owner_of(bot.known)
-        counter.tell(texts.READY.format(bot=bot.identity.shown, owner=owner, command=command))
-        return OK
-    record = _pair(bot, home, launcher)
+    try:
+        bot, needs_owner = setup.run()
+        default = config.bot()
+        is_default = default is not None and default.name == bot.name
+        command = "switchboard" if is_default else f"switchboard --bot {bot.name}"
+        if not needs_owner:
+            owner = setup.owner_of(bot.known)
+            counter.tell(texts.READY.format(bot=bot.identity.shown, owner=owner, command=command))
+            return OK
+        record = _pair(bot, home, launcher)
+    except Interrupted:
+        again = "switchboard setup" + (f" --bot {options.bot}" if options.bot else "")
+        left = texts.LEFT_HALF_WAY if setup.has_saved else texts.LEFT
+        counter.tell(left.format(command=again))
+        raise
     owner = owner_shown(record.owner_id, record.owner_name)
     counter.tell(PAIRED.format(owner=owner, bot=bot.identity.shown))
     counter.tell(texts.DONE.format(command=command))

@@ -23,7 +23,7 @@ examples:
   switchboard setup --bot work      one more bot, under a name of its own
   TELEGRAM_BOT_TOKEN=… switchboard setup
   switchboard setup --token-file ~/bot.token
-  switchboard setup --chat -1001234567890     a forum group
+  switchboard setup --chat -1001234567890     a group with topics
   switchboard setup --new-owner     somebody else is to be the owner
 """
 
@@ -34,7 +34,10 @@ examples:
   switchboard status --bot work     of another bot than the usual one
   switchboard status --json | jq .leader      for programs
 
-states: starting, idle, working, running, stopped (in order), lost (was not)
+states:
+  starting   its thread is being made      idle      it has nothing to do
+  working    it is at a message            running   it does not tell which
+  stopped    it ended properly             lost      it was killed or crashed
 """
 
 SHELL = """\
@@ -77,7 +80,7 @@ examples:
 
 SERVICE = """\
 examples:
-  switchboard service install       one process that is always there
+  switchboard service install       a process that is always there
   switchboard service install --dry-run       print its file, and do nothing
   switchboard service status        is it installed, does it run?
   switchboard service uninstall     stop it; threads and messages stay

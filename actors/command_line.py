@@ -17,6 +17,8 @@ COMMANDS = (
 )
 LONGEST_NAME = 128
 
+HOME_HELP = "where everything is kept; default: $SWITCHBOARD_HOME, else switchboard among the data of the user"
+
 
 def parse(
     arguments: Sequence[str], is_terminal: bool = False
@@ -99,15 +101,15 @@ def _parser() -> argparse.ArgumentParser:
         "--level", choices=("debug", "info", "warning", "error"), default="debug",
         help="this one and what is worse",
     )
-    logs = _add(commands, "logs", "the same, as it is stored", examples.LOGS)
+    logs = _add(commands, "logs", "what happened, as JSON lines", examples.LOGS)
     logs.add_argument("--path", action="store_true", help="tell where the file is")
     for reader in (events, logs):
         reader.add_argument("-f", "--follow", action="store_true", help="and go on, until Ctrl-C")
         reader.add_argument("-n", type=_count, default=50, metavar="N", help="how many (50)")
-        reader.add_argument("--home", metavar="DIR", help="where everything is kept")
+        reader.add_argument("--home", metavar="DIR", help=HOME_HELP)
     _add_service(commands)
-    practice = _add(commands, "practice", "be the practice chat", examples.PRACTICE)
-    practice.add_argument("--home", required=True, metavar="DIR", help="where everything is kept")
+    practice = _add(commands, "practice", "serve the practice chat (it is started by itself)", examples.PRACTICE)
+    practice.add_argument("--home", required=True, metavar="DIR", help=HOME_HELP)
     practice.add_argument("--sandbox-port", type=_port, metavar="N", help="where it listens")
     _add(commands, "version", "print the version", examples.VERSION)
     return parser
@@ -126,7 +128,7 @@ def _add(commands: Any, name: str, what: str, taught: str) -> argparse.ArgumentP
 
 def _add_service(commands: Any) -> None:
     service = _add(
-        commands, "service", "one process that is always there", examples.SERVICE
+        commands, "service", "a process in the background that is always there", examples.SERVICE
     )
     service.add_argument("action", choices=("install", "status", "uninstall"))
     service.add_argument("--dry-run", action="store_true", help="print what would be written")
@@ -154,10 +156,10 @@ def _add_run(commands: Any) -> None:
         "--owner", type=_user, metavar="USER_ID", help="the only user it obeys"
     )
     run_parser.add_argument(
-        "--chat", type=_chat, metavar="CHAT_ID", help="a forum; default: the owner's private chat"
+        "--chat", type=_chat, metavar="CHAT_ID", help="a group with topics; default: the owner's private chat"
     )
     run_parser.add_argument(
-        "--no-save", action="store_true", help="remember nothing of a token that is given now"
+        "--no-save", action="store_true", help="do not keep the token that is given now"
     )
     run_parser.add_argument("--name", metavar="THREAD_NAME", help="default: DIRECTORY · PROGRAM")
     run_parser.add_argument(
@@ -187,7 +189,7 @@ def _add_setup(commands: Any) -> None:
     _add_bot(setup)
     setup.add_argument("--api-root", metavar="URL", help="another Bot API server")
     setup.add_argument(
-        "--chat", type=_chat, metavar="CHAT_ID", help="a forum; default: the owner's private chat"
+        "--chat", type=_chat, metavar="CHAT_ID", help="a group with topics; default: the owner's private chat"
     )
     setup.add_argument(
         "--new-owner", action="store_true", help="find a new owner for a bot that has one"
@@ -196,7 +198,7 @@ def _add_setup(commands: Any) -> None:
 
 def _add_bot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bot", metavar="NAME", help="which of your bots")
-    parser.add_argument("--home", metavar="DIR", help="where everything is kept")
+    parser.add_argument("--home", metavar="DIR", help=HOME_HELP)
     parser.add_argument("--token-file", metavar="FILE", help="a file with the bot's token")
 
 
@@ -258,10 +260,13 @@ def numbered(name: str, number: int) -> str:
 def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> str:
     """How to start this process again, for people; there is no secret in it."""
     words = ["switchboard"]
-    if options.bot is not None:
-        words += ["--bot", options.bot]
-    if options.name is not None:
-        words += ["--name", options.name]
+    if options.role != "auto":
+        words += ["--role", options.role]
+    for name in ("bot", "home", "token_file", "api_root", "owner", "chat", "name"):
+        value = getattr(options, name)
+        if value is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += [flag for flag in ("--no-save", "--cleanup") if getattr(options, flag[2:].replace("-", "_"))]
     if options.mode == "echo":
         # In a terminal, where it is started again, it would not be echo by itself.
         words += ["--mode", "echo"]

@@ -234,6 +234,8 @@ def _leader(found: Found, house: House) -> tuple[Found, Mapping[str, Any]]:
     found = dataclasses.replace(found, leader_pid=lease.owner.pid)
     if not house.is_led(lease):
         return dataclasses.replace(found, leader="dead"), {}
+    if lease.endpoint is None:
+        return dataclasses.replace(found, leader="starting"), {}
     live = _described(lease)
     builds = {
         int(one["pid"]): str(one.get("build") or "")

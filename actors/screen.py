@@ -55,9 +55,16 @@ def watch(look: Callable[[], Screen]) -> None:
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
                 columns, rows = shutil.get_terminal_size()
-                texts = _texts(look(), columns)[: max(1, rows - 1)]
+                texts = cut(_texts(look(), columns), max(1, rows - 1))
                 live.update(Text("\n").join(texts), refresh=True)
                 time.sleep(WATCH_S)
+
+
+def cut(lines: list[Text], rows: int) -> list[Text]:
+    """The first of these lines, as many as there are rows; the last row says how many are missing."""
+    if len(lines) <= rows:
+        return lines
+    return [*lines[: rows - 1], Text(f"… {len(lines) - rows + 1} more lines", "dim")]
 
 
 def coloured(screen: Screen, columns: int) -> str:

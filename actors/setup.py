@@ -99,6 +99,8 @@ class Setup:
         self._new_owner = new_owner
         self._counter = counter
         self._environment = environment
+        self.has_saved = False
+        """Whether the configuration was changed."""
 
     def run(self) -> tuple[Bot, bool]:
         """The bot, saved, and whether an owner is to be found; raises ChoiceRefused."""
@@ -262,6 +264,7 @@ class Setup:
             chat_id=chat,
         )
         self._config.remember_bot(kept, make_default=self._config.bot() is None)
+        self.has_saved = True
         self._counter.tell(texts.SAVED.format(name=bot.name, path=self._config.path))
         changed = known is not None and known.chat_id != chat
         if changed and self._wanted.chat_id is not None:

@@ -27,6 +27,8 @@ ANOTHER = (
     "and the owner is asked for anew."
 )
 GIVE_A_NAME = "Nothing was changed. Give this bot a name of its own: switchboard setup --bot NAME"
+LEFT = "\nNothing was changed."
+LEFT_HALF_WAY = "\nThe token is kept. Go on at any time: {command}"
 GO_ON = "Go on? [y/N] "
 NEW_OWNER = "Change the owner? [y/N] "
 

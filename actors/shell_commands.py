@@ -66,7 +66,7 @@ class ShellCommands:
             return
         command = self.commands().get(words[0].lower())
         if command is None:
-            raise ShellError(f'No command "{words[0]}". All there are: help')
+            raise ShellError(f'No command "{words[0]}". For the list: help')
         try:
             inspect.signature(command).bind(*words[1:])
         except TypeError:
@@ -324,7 +324,7 @@ class ShellCommands:
             return
         method = self.commands().get(command.lower())
         if method is None:
-            raise ShellError(f'No command "{command}". All there are: help')
+            raise ShellError(f'No command "{command}". For the list: help')
         self._show(Screen(above=tuple(str(inspect.getdoc(method)).splitlines())))
 
     # -- how ------------------------------------------------------------------------------------

@@ -186,6 +186,7 @@ class Ingress(Store):
             retrying=found.get(RETRY, 0),
             queued=found.get(HELD, 0) + found.get(CHOOSER, 0),
             dead=found.get(DEAD, 0),
+            choosing=found.get(CHOOSER, 0),
         )
 
     # -- settling: each is safe to say twice, and False when it was too late -------------------

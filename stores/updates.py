@@ -105,6 +105,8 @@ class IngressCounts:
     queued: int
     """Kept back: they wait for a choice or for a decision."""
     dead: int
+    choosing: int = 0
+    """Those of the queued whose thread somebody has to choose."""
 
 
 @dataclass(frozen=True, slots=True)

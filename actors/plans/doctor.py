@@ -55,7 +55,7 @@ class Found:
 
     disk_free: int | None = None
     leader: str = ""
-    """live, silent, dead, none, or empty where nobody ever led."""
+    """live, starting, silent, dead, none, or empty where nobody ever led."""
 
     leader_pid: int = 0
     builds: Mapping[int, str] = dataclasses.field(default_factory=dict)
@@ -245,6 +245,10 @@ def _leader(found: Found) -> Check:
     match found.leader:
         case "live":
             return Check(OK, "processes", f"process {found.leader_pid} talks to Telegram and answers")
+        case "starting" if not found.owner_id:
+            return Check(OK, "processes", f"process {found.leader_pid} waits for its code to be sent to the bot")
+        case "starting":
+            return Check(OK, "processes", f"process {found.leader_pid} is starting to talk to Telegram")
         case "silent":
             return Check(
                 ERROR, "processes", f"process {found.leader_pid} talks to Telegram and does not answer",

@@ -1,6 +1,7 @@
 """The front door: what is said to the bot itself, before it is anybody's: `/start`, codes, strangers.
 
-The right code makes its sender the owner; `/start` of the owner is greeted; everybody else is told once a
+The right code makes its sender the owner; `/start` of the owner is greeted, and so are `/help` and `/status`
+outside of every thread, where they are nobody's; everybody else is told once a
 day that the bot is private, with their own id. Nothing that is dealt with here goes to a thread.
 """
 
@@ -8,6 +9,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from actors.plans.delivery import Content, command_of
 from actors.plans.effects import Effects, Notify, Now, Send, Write
 from actors.plans.pairing import Worth, chosen_chat, said, worth
 from actors.plans.routing import Routed, message_of
@@ -52,7 +54,8 @@ class FrontDoor:
         if place.reason == "stranger":
             door, effects = self._refuse(place, now)
             return door, place, effects
-        if heard.is_start and place.fate != "held":
+        asks = heard.is_start or place.fate == "chooser" and _asks_the_bot(message)
+        if asks and place.fate != "held":
             return self, _settled(place, "start"), self._greet(place, message)
         return self, place, ()
 
@@ -140,6 +143,11 @@ class FrontDoor:
         if self.thread_names:
             text = GREETING.format(threads=", ".join(self.thread_names))
         return (_say(place, f"Hello {name}. {text}" if name else text),)
+
+
+def _asks_the_bot(message: Mapping[str, Any]) -> bool:
+    text = message.get("text")
+    return isinstance(text, str) and command_of(text) in (Content.HELP, Content.STATUS)
 
 
 def _settled(place: Routed, reason: str) -> Routed:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.cluster import ROOT, Cluster
 from tests.support.eventually import eventually
 from tests.support.own_bot import OWNER, STRANGER, OwnBot, configure, own_bot
-from tests.support.typist import ENTER, Typist
+from tests.support.typist import CTRL_C, ENTER, Typist
 
 SCREENS = Path(__file__).parent / "screens"
 MASKS = {
@@ -96,6 +96,20 @@ def test_from_nothing_to_a_second_terminal(cluster: Cluster, bot: OwnBot, sit: S
     eventually(lambda: not cluster.status()["inbox"]["pending"], 5)
     assert len(bot.said_to(STRANGER)) == 2, "told once a day, whoever leads"
     assert not bot.practice.calls("deleteWebhook")
+
+
+def test_whoever_leaves_a_setup_is_told_what_stays(cluster: Cluster, bot: OwnBot, sit: Sit) -> None:
+    """By Ctrl-C, before anything is kept and while the code is shown."""
+    for answers, told in ((), "^Nothing was changed."), ((bot.token, ENTER), "^The token is kept. Go on at any time"):
+        person = sit("setup")
+        person.sees(r"^Token \(not shown\):")
+        person.press(*answers)
+        if answers:
+            shown_code(person)
+        person.press(CTRL_C)
+        person.sees(told)
+        assert person.wait_exit() == 0
+        assert (cluster.home / "config.json").exists() is bool(answers)
 
 
 def test_the_owner_is_changed_beside_a_running_leader(cluster: Cluster, bot: OwnBot) -> None:

@@ -106,7 +106,9 @@ def test_the_second_of_a_kind_has_a_number_and_room_for_it():
 def test_how_to_start_it_again_has_no_secret_in_it():
     line = ["--bot", "work", "--token-file", "/t", "--name", "a b", "--", "cat", "x y"]
     options, command = parse(line)
-    assert shown_line(options, command) == "switchboard --bot work --name 'a b' -- cat 'x y'"
+    assert shown_line(options, command) == (
+        "switchboard --bot work --token-file /t --name 'a b' -- cat 'x y'"
+    )
 
 
 # -- lines for programs --------------------------------------------------------------------------
@@ -179,3 +181,15 @@ def test_a_console_is_called_one_and_started_again_as_one():
     assert shown_line(options, command) == "switchboard --bot work"
     options, command = parse(["--mode", "echo"], True)
     assert shown_line(options, command) == "switchboard --mode echo"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--role leader --home '/a home' --chat -100 --name x",
+        "--api-root http://127.0.0.1:1 --owner 5 --no-save --cleanup",
+    ],
+)
+def test_whatever_decides_what_a_process_joins_is_said_again(line):
+    options, command = parse(shlex.split(line), True)
+    assert shown_line(options, command) == f"switchboard {line}"

@@ -127,3 +127,17 @@ def test_a_message_of_the_owner_that_looks_like_a_code_is_a_message():
 def test_the_owner_of_now_may_take_the_code_as_well():
     *_, paired = receive(DOOR, message(CODE, sender=OWNER))
     assert paired[0].owner_id == OWNER
+
+
+@pytest.mark.parametrize("text", ["/help", "/status", "/HELP@some_bot"])
+def test_what_only_the_bot_can_answer_outside_of_every_thread_is_answered(text):
+    door = dataclasses.replace(DOOR, thread_names=("api", "web"))
+    _, place, writes, said, _ = receive(door, message(text, sender=OWNER))
+    assert (place.fate, place.reason, writes) == ("done", "start", [])
+    assert said[0]["text"].endswith("Running: api, web.")
+
+
+@pytest.mark.parametrize("text, more", [("/stop", {}), ("help", {}), ("/help", {"message_thread_id": 5})])
+def test_a_command_for_a_process_is_not(text, more):
+    _, place, _, said, _ = receive(DOOR, message(text, sender=OWNER, is_topic_message=bool(more), **more))
+    assert place.fate != "done" and said == []

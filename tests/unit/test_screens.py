@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 
 import pytest
+from rich.text import Text
 
 from actors.plans import shell_screens
 from actors.plans.doctor import Found, checks, exit_status
@@ -12,7 +13,7 @@ from actors.plans.doctor import screen as doctor_screen
 from actors.plans.screen import Screen
 from actors.plans.status import StatusFacts, ThreadFacts, instants
 from actors.plans.status import screen as status_screen
-from actors.screen import coloured, lines_of
+from actors.screen import coloured, cut, lines_of
 from actors.shell_commands import ShellCommands
 from tests.support.snapshots import COLUMNS, matches
 from tests.unit.test_status_plan import FACTS, Binding, Counts, Identity, Lease, Owner
@@ -230,3 +231,23 @@ def test_help_of_every_command_teaches_by_example(command, capsys, monkeypatch):
     text = capsys.readouterr().out
     assert ended.value.code == 0 and "examples:\n  switchboard" in text
     assert all(len(line) <= COLUMNS for line in text.splitlines())
+
+
+def test_a_watch_says_how_much_it_cannot_show():
+    lines = [Text(str(number)) for number in range(5)]
+    assert [line.plain for line in cut(lines, 5)] == ["0", "1", "2", "3", "4"]
+    assert [line.plain for line in cut(lines, 3)] == ["0", "1", "… 3 more lines"]
+    assert [line.plain for line in cut(lines, 1)] == ["… 5 more lines"]
+
+
+def test_messages_outside_every_thread_are_not_forgotten():
+    counts = dataclasses.replace(Counts(dead=0), choosing=2)
+    below = status_screen(dataclasses.replace(WORKING_DAY, counts=counts, asked=0), CLOCK).below
+    assert below == ("2 outside every thread: say in the chat whose they are",)
+
+
+@pytest.mark.parametrize("owner_id, says", [(0, "waits for its code"), (5, "is starting")])
+def test_a_process_that_is_not_there_yet_is_nothing_wrong(owner_id, says):
+    found = dataclasses.replace(HEALTHY, leader="starting", leader_pid=570, owner_id=owner_id)
+    (line,) = [one for one in checks(found) if one.what == "processes"]
+    assert line.level == "ok" and says in line.finding

@@ -47,6 +47,7 @@ class Counts:
     retrying: int = 2
     queued: int = 3
     dead: int = 4
+    choosing: int = 0
 
 
 LIVE = {

@@ -251,7 +251,8 @@ def test_counts(ingress):
     ingress.settle_done(1, epoch=1)
     ingress.settle_retry(2, "x", 5, epoch=1)
     ingress.settle_dead(3, "x", epoch=1)
-    assert ingress.counts() == IngressCounts(pending=2, retrying=1, queued=1, dead=1)
+    admit(ingress, placed(7, fate="chooser", binding_key=None))
+    assert ingress.counts() == IngressCounts(pending=2, retrying=1, queued=2, dead=1, choosing=1)
 
 
 # -- memory --------------------------------------------------------------------------------------
