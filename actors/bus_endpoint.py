@@ -33,6 +33,9 @@ BATCH = 64
 """Requests handed to the mailbox at once."""
 TOO_LONG = "longer than a line may be"
 
+LOOK_EVERY_S = 5.0
+"""How often is looked whether the file of the socket is still there."""
+
 _ACCEPTED_AT_ONCE = 64
 _FULL_FOR_S = 1.0
 _FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -78,6 +81,7 @@ class BusEndpoint:
             close_in_children(kept.fileno())
         self._listener: socket.socket | None = None
         self._full_until = 0.0
+        self._look_at = 0.0
         self._path: Path | None = None
         self._connections: dict[int, BusConnection] = {}
         self._turns: collections.deque[BusConnection] = collections.deque()
@@ -96,32 +100,35 @@ class BusEndpoint:
         self.shut()
         self._path = Path(path)
         for left in self._path.parent.glob(f"{self._path.name.partition('-')[0]}-*.sock"):
-            # Of an earlier epoch: whoever bound it no longer leads, or serves nobody new.
-            with contextlib.suppress(FileNotFoundError):
-                left.unlink()
+            # Whoever bound it no longer leads, or serves nobody new. A later one is not ours to take away: it is we
+            # who do not lead any more, and have not heard of it.
+            if _life(left) < _life(self._path):
+                left.unlink(missing_ok=True)
+        self._bind(self._path)
+        return path
+
+    def _bind(self, path: Path) -> None:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        close_in_children(listener.fileno())
-        self._listener = listener
         mask = os.umask(0o177)
         try:
-            listener.bind(path)
+            listener.bind(str(path))
+        except BaseException:
+            listener.close()
+            raise
         finally:
             os.umask(mask)
+        self._close_listener()
+        self._listener = listener
+        close_in_children(listener.fileno())
         listener.setblocking(False)
         # Room for a crowd: whoever finds none is turned away by the system, without a word of ours.
         listener.listen(2 * MAX_CONNECTIONS)
         self._selector.register(listener, selectors.EVENT_READ)
-        return path
+        self._look_at = time.monotonic() + LOOK_EVERY_S
 
     def shut(self) -> None:
         """Stop listening, drop everyone, and leave no socket file behind."""
-        if self._listener is not None:
-            if self._listener in self._selector.get_map():
-                self._selector.unregister(self._listener)
-            forget(self._listener.fileno())
-            self._listener.close()
-            self._listener = None
-        self._full_until = 0.0
+        self._close_listener()
         for connection in list(self._connections.values()):
             connection.drop()
             self._mind(connection)
@@ -131,6 +138,15 @@ class BusEndpoint:
             with contextlib.suppress(FileNotFoundError):
                 self._path.unlink()
             self._path = None
+
+    def _close_listener(self) -> None:
+        if self._listener is not None:
+            if self._listener in self._selector.get_map():
+                self._selector.unregister(self._listener)
+            forget(self._listener.fileno())
+            self._listener.close()
+            self._listener = None
+        self._full_until = 0.0
 
     def close(self) -> None:
         """The end of it."""
@@ -171,11 +187,19 @@ class BusEndpoint:
             self.adopt(peer)
 
     def listen_again(self) -> None:
-        """After a second without descriptors."""
-        if self._full_until and time.monotonic() > self._full_until:
+        """After a second without descriptors; and when somebody took the file of the socket away."""
+        now = time.monotonic()
+        if self._full_until and now > self._full_until:
             self._full_until = 0.0
             if self._listener is not None:
                 self._selector.register(self._listener, selectors.EVENT_READ)
+        if self._listener is not None and now > self._look_at:
+            self._look_at = now + LOOK_EVERY_S
+            if self._path is not None and not os.path.lexists(self._path):
+                # Where it cannot be bound it is tried again: who is connected is served meanwhile.
+                with contextlib.suppress(OSError):
+                    self._bind(self._path)
+                    log_event("bus.endpoint_restored", "WARNING", path=self._path.name)
 
     def _admits(self, uid: int | None, pid: int | None) -> bool:
         if uid is not None and uid != os.geteuid():
@@ -288,3 +312,8 @@ def peer_credentials(peer: Any) -> tuple[int | None, int | None]:
         raw = peer.getsockopt(0, socket.LOCAL_PEERCRED, 76)
         return struct.unpack_from("Ii", raw)[1], None
     return None, None
+
+
+def _life(path: Path) -> tuple[int, ...]:
+    """Which life of which epoch a socket is of, by its name: `<stem>-<epoch>-<incarnation>.sock`."""
+    return tuple(int(number) for number in path.stem.split("-")[1:] if number.isdecimal())

@@ -265,7 +265,9 @@ def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> st
     for name in ("bot", "home", "token_file", "api_root", "owner", "chat", "name"):
         value = getattr(options, name)
         if value is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            option, value = f"--{name.replace('_', '-')}", str(value)
+            # A value that looks like an option is read as one when it stands alone.
+            words += [f"{option}={value}"] if value.startswith("-") else [option, value]
     words += [flag for flag in ("--no-save", "--cleanup") if getattr(options, flag[2:].replace("-", "_"))]
     if options.mode == "echo":
         # In a terminal, where it is started again, it would not be echo by itself.

@@ -231,15 +231,22 @@ class Inbox(PlanActor):
         self._forget()
 
     def _without_ownerless(self, waiting: tuple[Waiting, ...]) -> tuple[Waiting, ...]:
-        """What waits for a thread that was deleted must not go to whoever starts the same again."""
+        """What waits for a thread that was deleted must not go to whoever starts the same again.
+
+        A process that is there is getting another thread at this moment, or ends with what waits for it.
+        """
         owned = []
         for one in waiting:
-            key = one.binding_key
-            if key in self.plan.reachable or self.stores["bindings"].get(key) is not None:
+            if self._is_owned(one.binding_key):
                 owned.append(one)
             else:
-                super().step("on_ownerless", key)
+                super().step("on_ownerless", one.binding_key)
         return tuple(owned)
+
+    def _is_owned(self, key: str) -> bool:
+        if key in self.plan.reachable or self.stores["bindings"].get(key) is not None:
+            return True
+        return self._is_silent(self.stores["identities"].get(key))
 
     def _say_welcome(self, waiting: tuple[Waiting, ...]) -> None:
         """Before anything is handed to the own process, its thread is told that it is back."""

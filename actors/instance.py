@@ -45,6 +45,8 @@ OK, REFUSED, BAD_CONFIGURATION, INTERNAL = 0, 3, 4, 5
 LOST_PAUSE_S = 0.05
 UNREACHABLE_PAUSE_S = 0.25
 STORE_PAUSE_S = 1.0
+UNREACHABLE_MS = 10_000
+"""Longer than a leader that stands still is waited for before somebody takes over."""
 
 
 class Instance:
@@ -62,6 +64,7 @@ class Instance:
         self._preparing: asyncio.Task[None] | None = None
         self._refusals = 0
         self._unreachable_since = 0
+        self._unreachable_from = 0
         self._predecessor: tuple[Owner | None, Standing] = (None, Standing.VACANT)
         self._succession: Mapping[str, Any] = {}
         self._bulletins = Bulletins(parts.terminal, parts.bot_shown)
@@ -221,17 +224,19 @@ class Instance:
 
     def _note_unreachable(self) -> None:
         """A live owner behind a dead endpoint is waited for, and said so now and then."""
-        now = boot_ms()
+        now, record = boot_ms(), self._watch.record
+        self._unreachable_from = self._unreachable_from or now
+        if record.owner is not None and now - self._unreachable_from >= UNREACHABLE_MS:
+            self._parts.terminal.tell_once(texts.UNREACHABLE.format(pid=record.owner.pid))
         if now - self._unreachable_since >= GRACE_MS:
             self._unreachable_since = now
-            record = self._watch.record
             leader = record.owner.instance_id if record.owner is not None else ""
             log_event(
                 "follower-promotion-live-owner", "WARNING", leader=leader, epoch=record.epoch
             )
 
     def _on_following(self) -> None:
-        self._refusals = 0
+        self._refusals = self._unreachable_from = 0
         plan = self._parts.follower.plan
         self._election = self._election.on_joined(plan.slot, plan.roster)
         self._parts.session.resume()

@@ -22,7 +22,7 @@ def test_one_that_ends_in_order_says_so_once_and_is_welcomed_with_what_waited(cl
     web.wait_exit()
     farewell = (
         f"Stopped. What you write here waits. Start it again in {cluster.work}: "
-        "switchboard --name web --mode echo"
+        f"switchboard --home {cluster.home} --name web --mode echo"
     )
     cluster.wait_answer(threads["web"], farewell)
     for text in ("one", "two"):

@@ -70,7 +70,7 @@ def test_a_conversation(cluster: Cluster, sit: Sit) -> None:
     cluster.wait_answer(
         thread,
         f"Stopped. What you write here waits. Start it again in {cluster.work}: "
-        "switchboard --name api",
+        f"switchboard --home {cluster.home} --name api",
     )
     assert "never sent" not in cluster.texts(thread)
     (history,) = cluster.home.glob("bots/*/*.history")

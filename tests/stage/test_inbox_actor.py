@@ -9,7 +9,10 @@ from actors.plans.inbox import ID_SEQUENCE_MS
 from messages.follower_registry import FollowersDescribed
 from messages.inbox import AdmitUpdates, FetchCursor
 from stores.bindings import Bindings
+from stores.identities import Identities
 from stores.ingress import Ingress
+from stores.lease import Owner
+from stores.process_birth import ProcessBirth, liveness
 from tests.support.peer import Reply
 from tests.support.stores import ANN, CHAT, ingress_database, led_bus_database
 
@@ -76,3 +79,15 @@ def test_what_waits_for_a_thread_that_is_gone_is_asked_about(stage, databases):
     begin(stage, databases)
     stage.run()
     assert [ingress.get(n).state for n in (1, 2)] == ["chooser", "pending"]
+
+
+def test_what_waits_for_a_process_that_is_about_to_get_another_thread_waits_for_it(stage, databases):
+    """Its thread was deleted while it was away: between that being seen and its new thread it has no binding."""
+    bus, ingress, epoch = databases
+    birth = ProcessBirth.current()
+    myself = Owner(birth.pid, birth.boot_id, birth.wire, f"{birth.pid}:1")
+    key = Identities(bus).claim("abc", myself, liveness, 1_000).binding_key
+    ingress.admit([(Placed(1, key), {"update_id": 1, "message": {}})], 1, epoch, 1_000)
+    begin(stage, databases)
+    stage.run()
+    assert ingress.get(1).state == "pending"

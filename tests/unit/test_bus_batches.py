@@ -273,3 +273,52 @@ def test_without_descriptors_it_listens_again_a_second_later_and_does_not_spin(b
         peer.connect(path)
         bus.endpoint.turn()
         assert bus.is_served(2), "another socket is listened to at once, and once"
+
+
+# -- the file of the socket ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def listening(tmp_path):
+    """Makes endpoints that listen at a name; all are closed."""
+    made = []
+
+    def listen(name):
+        made.append(BusEndpoint())
+        made[-1].listen(str(tmp_path / name))
+        return made[-1]
+
+    yield listen
+    for endpoint in made:
+        endpoint.close()
+
+
+@pytest.mark.parametrize(
+    "names, left",
+    [
+        (["bus-3-1.sock", "bus-4-1.sock"], ["bus-4-1.sock"]),
+        (["bus-3-1.sock", "bus-3-2.sock"], ["bus-3-2.sock"]),
+        (["bus-9-1.sock", "bus-10-1.sock"], ["bus-10-1.sock"]),
+        # Deposed, and not aware of it yet.
+        (["bus-4-1.sock", "bus-3-2.sock"], ["bus-3-2.sock", "bus-4-1.sock"]),
+    ],
+)
+def test_a_socket_takes_the_place_of_earlier_ones_only(listening, tmp_path, names, left):
+    for name in names:
+        listening(name)
+    assert sorted(path.name for path in tmp_path.glob("*.sock")) == left
+
+
+def test_a_socket_whose_file_was_taken_away_is_bound_again_and_nobody_is_dropped(listening, tmp_path, monkeypatch):
+    monkeypatch.setattr(bus_endpoint, "LOOK_EVERY_S", 0)
+    endpoint, path = listening("bus-1-1.sock"), tmp_path / "bus-1-1.sock"
+    here, there = socket.socketpair()
+    endpoint.adopt(here)
+    path.unlink()
+    endpoint.listen_again()
+    assert path.stat().st_mode & 0o777 == 0o600
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as newcomer:
+        newcomer.connect(str(path))
+        endpoint.turn()
+        assert len(endpoint._connections) == 2
+    there.close()

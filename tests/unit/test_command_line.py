@@ -186,7 +186,8 @@ def test_a_console_is_called_one_and_started_again_as_one():
 @pytest.mark.parametrize(
     "line",
     [
-        "--role leader --home '/a home' --chat -100 --name x",
+        "--role leader --home '/a home' --chat=-100 --name x",
+        "--name=-x",
         "--api-root http://127.0.0.1:1 --owner 5 --no-save --cleanup",
     ],
 )
