@@ -69,7 +69,7 @@ def choose_bot(
     """The bot; None for the practice chat. Raises ChoiceRefused and ConfigMalformed."""
     name = wanted_name(wanted, environment)
     given = given_token(wanted, environment)
-    if name == PRACTICE or (given is None and name is None and config.bot() is None):
+    if name == PRACTICE or (given is None and name is None and not config.bots()):
         _refuse_settings_without_bot(wanted)
         return None
     if given is not None:
@@ -79,9 +79,8 @@ def choose_bot(
         known = config.bot(name)
         if known is None:
             names = ", ".join(config.bots()) or "none"
-            raise ChoiceRefused(
-                BAD_CONFIGURATION, texts.BOT_UNKNOWN.format(name=name, known=names)
-            )
+            text = texts.BOT_NOT_CHOSEN if name is None else texts.BOT_UNKNOWN
+            raise ChoiceRefused(BAD_CONFIGURATION, text.format(name=name, known=names))
         name = known.name
     token = given or _configured_token(known, environment)
     api_root = chosen_api_root(wanted, environment, known)

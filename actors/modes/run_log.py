@@ -1,4 +1,6 @@
-"""The full output of one run, in a file of its owner alone; the newest fifty are kept.
+"""The full output of one run, in a file of its owner alone; the newest fifty are kept, and not more than fit.
+
+A command that prints for ever must not fill the disk, or nobody could take a message any more.
 
 A run does not fail because its output cannot be kept: the failure is remembered and told at the
 end.
@@ -12,6 +14,11 @@ from actors.plans.command_run import Kept
 from stores.private_files import make_private_directory
 
 KEPT_RUNS = 50
+LARGEST_LOG = 64 << 20
+"""Bytes of one run; what comes after them is not kept, and the file says so."""
+MOST_KEPT = 256 << 20
+"""Bytes of all runs that are over."""
+_CUT = b"\n[The rest is not kept.]\n"
 
 
 class RunLog:
@@ -21,6 +28,8 @@ class RunLog:
         self._path = directory / f"{run_id}.log"
         self._descriptor: int | None = None
         self._failure: str | None = None
+        self._room = LARGEST_LOG
+        self._is_cut = False
         try:
             make_private_directory(directory)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -31,10 +40,13 @@ class RunLog:
 
     def write(self, printed: bytes) -> None:
         """Keep some more output."""
-        if self._descriptor is None:
+        if self._descriptor is None or self._is_cut:
             return
+        kept = printed[: self._room]
+        self._room -= len(kept)
+        self._is_cut = len(kept) < len(printed)
         try:
-            rest = memoryview(printed)
+            rest = memoryview(kept + _CUT if self._is_cut else kept)
             while rest:
                 rest = rest[os.write(self._descriptor, rest):]
         except OSError as failure:
@@ -57,6 +69,9 @@ class RunLog:
 
 def _keep_newest(directory: Path) -> None:
     with contextlib.suppress(OSError):
-        logs = [(log.stat().st_mtime_ns, log) for log in directory.glob("*.log")]
-        for _, log in sorted(logs)[:-KEPT_RUNS]:
-            log.unlink(missing_ok=True)
+        logs = [(log.stat().st_mtime_ns, log.stat().st_size, log) for log in directory.glob("*.log")]
+        total = 0
+        for number, (_, size, log) in enumerate(sorted(logs, reverse=True), 1):
+            total += size
+            if number > KEPT_RUNS or total > MOST_KEPT:
+                log.unlink(missing_ok=True)

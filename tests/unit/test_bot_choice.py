@@ -145,3 +145,16 @@ def test_variables_with_tokens_are_taken_out_of_the_environment(config, monkeypa
     assert environment == {"OTHER": "x"}
     assert config.bot("work").resolved_token() == TOKEN
     assert choose_bot(config, Wanted(), token_variables.variables()).token == TOKEN
+
+
+@pytest.mark.parametrize("content", [
+    {"bots": {"work": {"token": TOKEN}}, "default_bot": "wrok"},
+    {"bots": {"work": {"token": TOKEN}, "home": {"token": OTHER}}},
+])
+def test_a_bot_that_is_set_up_and_not_chosen_is_not_taken_for_none(config, content):
+    config.path.write_text(json.dumps(content))
+    config.path.chmod(0o600)
+    refusal = refused(config, Wanted())
+    assert refusal.status == 4
+    assert str(refusal).startswith("None of the bots that are set up here (")
+    assert choose_bot(config, Wanted(name="work"), {}).name == "work"
