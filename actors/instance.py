@@ -227,7 +227,7 @@ class Instance:
         now, record = boot_ms(), self._watch.record
         self._unreachable_from = self._unreachable_from or now
         if record.owner is not None and now - self._unreachable_from >= UNREACHABLE_MS:
-            self._parts.terminal.tell_once(texts.UNREACHABLE.format(pid=record.owner.pid))
+            self._parts.terminal.tell_once(texts.LEADER_UNREACHABLE.format(pid=record.owner.pid))
         if now - self._unreachable_since >= GRACE_MS:
             self._unreachable_since = now
             leader = record.owner.instance_id if record.owner is not None else ""

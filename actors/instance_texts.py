@@ -68,7 +68,9 @@ TREES_FAILED_BECAUSE = (
     "What talks to Telegram cannot start. {reason} This process tries again every half a minute."
 )
 STORE_REFUSES = "{text} This process waits and tries again by itself."
-UNREACHABLE = "Process {pid} talks to Telegram and cannot be reached from here. This process tries again by itself."
+LEADER_UNREACHABLE = (
+    "Process {pid} talks to Telegram and cannot be reached from here. This process tries again by itself."
+)
 STORE_IS_HELD = (
     "{text} Process {pid} is suspended in the middle of a write. Resume it (kill -CONT {pid}) or end it."
 )
