@@ -330,3 +330,16 @@ def test_whoever_hears_answers_hears_failures_too(path):
             asks = any(isinstance(name, ast.Name) and name.id == "Send" for name in ast.walk(tree_of(path)))
             if asks and methods & answers:
                 assert {"on_command_failed", "on_unanswered"} <= methods, node.name
+
+
+def test_no_constant_takes_the_place_of_another():
+    """Two texts of one name, say: the linter lets the second one win."""
+    for path in PRODUCT:
+        assigned = [
+            target.id
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name) and target.id.isupper()
+        ]
+        assert len(assigned) == len(set(assigned)), path
