@@ -19,8 +19,12 @@ IDLE_S = 20.0
 
 
 def pss_mib(pid: int) -> float:
-    """Proportional set size of a process, in MiB."""
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    """Proportional set size of a process, in MiB; nothing of one that has just ended."""
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        print(f"process {pid} has just ended")
+        return 0.0
     found = re.search(r"^Pss:\s+(\d+) kB", rollup, re.MULTILINE)
     return int(found.group(1)) / 1024 if found else 0.0
 
