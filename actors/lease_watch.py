@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from actors.clock import boot_ms, until_next
 from actors.event_log import log_event
-from actors.plans.election import Standing, standing
+from actors.plans.election import LOOKED_AWAY_MS, Standing, standing
 from actors.process_watch import ProcessWatch
 from stores.errors import StoreError
 from stores.lease import Lease, LeaseRecord, Owner
@@ -43,6 +43,10 @@ class LeaseWatch:
         self._is_proven = False
         """Whether the watched process was seen to be the owner after the watch began: then the watch tells all."""
 
+        self._looked_at = clock()
+        self._awake_since: int | None = None
+        """When this process came back from a sleep, as far as it had one."""
+
         self._look_now = asyncio.Event()
         self.record: LeaseRecord = lease.read()
         self.is_current = True
@@ -65,7 +69,10 @@ class LeaseWatch:
         if owner != self._watched:
             self._follow(owner)
         now = self._clock()
-        seen = standing(self.record, self._instance_id, self._is_dead(owner), now)
+        if now - self._looked_at > LOOKED_AWAY_MS:
+            self._awake_since = now
+        self._looked_at = now
+        seen = standing(self.record, self._instance_id, self._is_dead(owner), now, self._awake_since)
         if seen is not self.standing:
             log_event("lease.seen", standing=seen.value, epoch=self.record.epoch)
         self.standing = seen

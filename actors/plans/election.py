@@ -16,6 +16,8 @@ STUCK_AFTER_MS = 5_000
 """So long our own lease has to be seen stale without a break: after a sleep of the machine every lease is stale."""
 LOOKED_AWAY_MS = 3_000
 """Who looked so long ago was asleep or starved itself, and begins anew."""
+AWAKE_FOR_MS = 2_500
+"""Longer than it takes a live owner to refresh its lease."""
 MOST_STUCK = 3
 STUCK_WITHIN_MS = 300_000
 
@@ -49,17 +51,23 @@ class Standing(enum.Enum):
         return self in (Standing.VACANT, Standing.OWNER_DEAD, Standing.STALE)
 
 
-def standing(record: Any, instance_id: str, owner_is_dead: bool, now_boot: int) -> Standing:
-    """Judge a lease record; `owner_is_dead` only with proof."""
+def standing(
+    record: Any, instance_id: str, owner_is_dead: bool, now_boot: int, awake_since: int | None = None
+) -> Standing:
+    """Judge a lease record; `owner_is_dead` only with proof.
+
+    `awake_since`: when who looks came back from a sleep, its own or the machine's. The owner may have slept as
+    well, so it is given the time to refresh its lease.
+    """
     if record.owner is None:
         return Standing.VACANT
     if record.owner.instance_id == instance_id:
         return Standing.OURS
     if owner_is_dead:
         return Standing.OWNER_DEAD
-    if record.heartbeat_ms is None or now_boot - record.heartbeat_ms > STALE_AFTER_MS:
-        return Standing.STALE
-    return Standing.FRESH
+    is_stale = record.heartbeat_ms is None or now_boot - record.heartbeat_ms > STALE_AFTER_MS
+    is_awake = awake_since is None or now_boot - awake_since >= AWAKE_FOR_MS
+    return Standing.STALE if is_stale and is_awake else Standing.FRESH
 
 
 class Role(enum.Enum):

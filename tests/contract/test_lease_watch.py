@@ -15,6 +15,7 @@ from stores.bus_schema import METADATA
 from stores.database import Database
 from stores.lease import Lease, Owner
 from stores.process_birth import ProcessBirth, liveness
+from tests.support.manual_clock import ManualClock
 
 
 @pytest.fixture
@@ -176,3 +177,27 @@ def test_the_own_lease_is_ours(lease):
         return watch.standing, watch.last_owner
 
     assert asyncio.run(watching()) == (Standing.OURS, None)
+
+
+def test_a_machine_that_slept_deposes_nobody(lease, leader):
+    """Every lease is stale when it wakes; an owner that stays silent is replaced a little later."""
+    owner, now = owner_of(leader), boot_ms()
+    record = grant(lease, owner)
+
+    async def watching():
+        clock = ManualClock(boot=now)
+        watch = LeaseWatch(lease, "2:2", clock=lambda: clock.boot)
+        clock.move(600_000)
+        assert watch.look() is Standing.FRESH
+        lease.refresh(owner, record.epoch, clock.boot)
+        clock.move(2_000)
+        assert watch.look() is Standing.FRESH
+        clock.move(600_000)
+        seen = []
+        for _ in range(4):
+            seen.append(watch.look())
+            clock.move(1_000)
+        assert seen == [Standing.FRESH] * 3 + [Standing.STALE]
+        watch.close()
+
+    asyncio.run(watching())

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from actors.plans.election import (
+    AWAKE_FOR_MS,
     GRACE_MS,
     STALE_AFTER_MS,
     ElectionPlan,
@@ -128,6 +129,22 @@ def test_five_trees_a_minute_are_renewed_and_no_more():
 
 
 STALE = STALE_AFTER_MS + 1
+
+
+@pytest.mark.parametrize(
+    "awake_since, expected",
+    [
+        (None, Standing.STALE),
+        (STALE, Standing.FRESH),
+        (STALE - AWAKE_FOR_MS + 1, Standing.FRESH),
+        (STALE - AWAKE_FOR_MS, Standing.STALE),
+    ],
+)
+def test_after_a_sleep_the_owner_has_time_to_refresh_its_lease(awake_since, expected):
+    record = Record(owner=Owner("2:2"), heartbeat_ms=0)
+    assert standing(record, "1:1", False, STALE, awake_since) is expected
+    # What is proven needs no time.
+    assert standing(record, "1:1", True, STALE, awake_since) is Standing.OWNER_DEAD
 
 
 @pytest.mark.parametrize(
