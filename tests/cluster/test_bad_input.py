@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.support.cluster import ROOT, running_cluster
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 
 WRONG = "123456789:AAExampleExampleExampleExampleExamp"
@@ -114,7 +115,7 @@ def test_a_second_interrupt_ends_at_once_and_leaves_nothing(cluster):
     eventually(lambda: "instance.ending" in log.read_text(), 1)
     leader.signal(signal.SIGINT)
     leader.wait_exit(1.0)
-    eventually(lambda: not [one for one in members if one.is_running()], 2)
+    eventually(lambda: all(map(ended, members)), 2)
 
 
 def test_nobody_reading_the_lines_does_not_matter(cluster):

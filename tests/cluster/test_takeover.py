@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.support.cluster import Cluster, Instance
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 from tests.support.forked import start_forked
 
@@ -80,7 +81,7 @@ def test_a_leader_that_is_stopped_while_it_writes_is_taken_over(cluster: Cluster
                 process.suspend()
     second.wait_role("leader", 12)
     assert f"silent_owner.writer_killed writer={leader.pid} database=bus.db" in second.stderr
-    eventually(lambda: not alive(inbox) and not alive(leader), 2)
+    eventually(lambda: ended(inbox) and ended(leader), 2)
     cluster.wait_answer(threads["web"], "and now?")
 
     for process in members:
@@ -157,7 +158,7 @@ def test_any_process_killed_under_a_stream(cluster: Cluster, victims: tuple[str,
             pids = role_pids(before, first)
             os.kill(pids[victim], signal.SIGKILL)
             if victim in ("main", "launcher"):
-                eventually(lambda: not any(alive(process) for process in members), 2, f"{victim} leaves nothing")
+                eventually(lambda: all(map(ended, members)), 2, f"{victim} leaves nothing")
                 with contextlib.suppress(Exception):
                     first.process.wait(1)
                 cluster.start(name="api")
@@ -174,14 +175,6 @@ def test_any_process_killed_under_a_stream(cluster: Cluster, victims: tuple[str,
     assert cluster.practice.calls("deleteForumTopic") == []
     inbox = cluster.status()["inbox"]
     assert (inbox["pending"], inbox["retrying"], inbox["dead"]) == (0, 0, 0)
-
-
-def alive(process: psutil.Process) -> bool:
-    """Neither gone nor a zombie."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def serves_again(cluster: Cluster, victim: str, before: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from actors.silent_owner import end_suspended_writers, make_way, suspended_write
 from actors.tree_stores import open_ingress
 from stores.lease import VACANT, LeaseRecord, Owner
 from stores.process_birth import ProcessBirth
+from tests.support.ended import ended
 from tests.support.eventually import eventually
 from tests.support.forked import start_forked
 
@@ -86,13 +87,6 @@ def become_another() -> None:
 
 def stopped(process: psutil.Process) -> bool:
     return process.status() == psutil.STATUS_STOPPED
-
-
-def ended(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_an_actor_that_is_suspended_while_it_writes_is_ended(ingress: Path) -> None:
