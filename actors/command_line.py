@@ -17,7 +17,7 @@ COMMANDS = (
 )
 LONGEST_NAME = 128
 
-HOME_HELP = "where everything is kept; default: $SWITCHBOARD_HOME, else switchboard among the data of the user"
+HOME_HELP = "where everything is kept; default: $SWITCHBOARD_HOME, else the usual place for data"
 
 
 def parse(
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         reader.add_argument("--home", metavar="DIR", help=HOME_HELP)
     _add_service(commands)
     practice = _add(commands, "practice", "serve the practice chat (it is started by itself)", examples.PRACTICE)
-    practice.add_argument("--home", required=True, metavar="DIR", help=HOME_HELP)
+    practice.add_argument("--home", required=True, metavar="DIR", help="where everything is kept")
     practice.add_argument("--sandbox-port", type=_port, metavar="N", help="where it listens")
     _add(commands, "version", "print the version", examples.VERSION)
     return parser
@@ -262,7 +262,8 @@ def shown_line(options: argparse.Namespace, command: Sequence[str] | None) -> st
     words = ["switchboard"]
     if options.role != "auto":
         words += ["--role", options.role]
-    for name in ("bot", "home", "token_file", "api_root", "owner", "chat", "name"):
+    # Not the address of the Bot API: a password may be in it, and the configuration remembers it.
+    for name in ("bot", "home", "token_file", "owner", "chat", "name"):
         value = getattr(options, name)
         if value is not None:
             option, value = f"--{name.replace('_', '-')}", str(value)

@@ -108,8 +108,8 @@ class Inbox(PlanActor):
 
     def read_fetch_cursor(self, body: Any) -> int | None:
         """Where polling goes on."""
-        ingress = self.stores["ingress"]
-        return offset_from(ingress.cursor(), ingress.cursor_received_ms(), self.clock().wall)
+        cursor = self.stores["ingress"].cursor()
+        return offset_from(cursor, self.stores["ingress"].received_ms(cursor), self.clock().wall)
 
     def read_admit_updates(self, body: AdmitUpdates) -> AdmissionFacts:
         """What routing may know about this batch."""

@@ -61,10 +61,12 @@ class Ingress(Store):
         """The last update id of the journal; polling goes on behind it."""
         return self.intake().cursor
 
-    def cursor_received_ms(self) -> int | None:
-        """When the update at the cursor came; None when it is not here any more, or never was."""
+    def received_ms(self, update_id: int | None) -> int | None:
+        """When this update came; None when it is not here any more, or never was."""
+        if update_id is None:
+            return None
         with self.database.glance() as reader:
-            return reader.execute(sql.CURSOR_RECEIVED, {"cursor": _intake(reader).cursor}).scalar()
+            return reader.execute(sql.RECEIVED, {"update_id": update_id}).scalar()
 
     def bind_identity(self, bot_id: int, token_fingerprint: str, epoch: int) -> None:
         """These are the updates of this bot; another token of the same bot is fine.

@@ -30,7 +30,7 @@ OWNER_AND_CURSOR = select(INTAKE)
 UNSETTLED = select(func.count()).where(UPDATES.c.state.in_((*WAITING, DEAD)))
 STORED = select(UPDATES.c.update_id, UPDATES.c.payload).where(_SOME)
 ADMITTED = insert(UPDATES)
-CURSOR_RECEIVED = select(UPDATES.c.received_ms).where(UPDATES.c.update_id == bindparam("cursor"))
+RECEIVED = select(UPDATES.c.received_ms).where(UPDATES.c.update_id == bindparam("update_id"))
 CURSOR = update(INTAKE).values(cursor=bindparam("cursor"))
 _NEWEST_WAITING = (
     select(

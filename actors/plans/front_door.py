@@ -54,8 +54,8 @@ class FrontDoor:
         if place.reason == "stranger":
             door, effects = self._refuse(place, now)
             return door, place, effects
-        asks = heard.is_start or place.fate == "chooser" and _asks_the_bot(message)
-        if asks and place.fate != "held":
+        asks = (heard.is_start and place.fate != "held") or (place.fate == "chooser" and _asks_the_bot(message))
+        if asks:
             return self, _settled(place, "start"), self._greet(place, message)
         return self, place, ()
 

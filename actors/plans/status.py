@@ -174,9 +174,11 @@ def screen(facts: StatusFacts, clock: Mapping[int, str]) -> Screen:
     above = [" · ".join((facts.bot_shown, whose, _telegram(facts)))]
     if not facts.threads:
         above.append("No thread yet. Start a process: switchboard")
-    below = [f"{undelivered} not delivered: switchboard shell"] if (undelivered := _dead(facts) + facts.asked) else []
-    if unasked := getattr(facts.counts, "choosing", 0):
-        below.append(f"{unasked} outside every thread: say in the chat whose they are")
+    below = []
+    if undelivered := _dead(facts) + facts.asked:
+        below.append(f"{undelivered} not delivered: switchboard shell")
+    if choosing := getattr(facts.counts, "choosing", 0):
+        below.append(f"{choosing} outside every thread: say in the chat whose they are")
     return Screen(
         above=tuple(above),
         headings=("thread", "state", "process", "waiting", "since") if facts.threads else (),

@@ -104,7 +104,8 @@ def test_the_second_of_a_kind_has_a_number_and_room_for_it():
 
 
 def test_how_to_start_it_again_has_no_secret_in_it():
-    line = ["--bot", "work", "--token-file", "/t", "--name", "a b", "--", "cat", "x y"]
+    line = ["--bot", "work", "--token-file", "/t", "--api-root", "https://me:secret@there", "--name", "a b"]
+    line += ["--", "cat", "x y"]
     options, command = parse(line)
     assert shown_line(options, command) == (
         "switchboard --bot work --token-file /t --name 'a b' -- cat 'x y'"
@@ -188,7 +189,7 @@ def test_a_console_is_called_one_and_started_again_as_one():
     [
         "--role leader --home '/a home' --chat=-100 --name x",
         "--name=-x",
-        "--api-root http://127.0.0.1:1 --owner 5 --no-save --cleanup",
+        "--owner 5 --no-save --cleanup",
     ],
 )
 def test_whatever_decides_what_a_process_joins_is_said_again(line):
